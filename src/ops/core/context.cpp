@@ -1,0 +1,134 @@
+#include "ops/core/context.h"
+
+#include "base/error.h"
+#include "ops/core/packing.h"
+
+namespace tilewright::ops {
+namespace {
+
+Tensors allocate_outputs(Context& context, const OpCall& call) {
+  Tensors out;
+  for (const OutputSpec& spec : call.op.schema.infer(call)) {
+    if (spec.alias_of_input >= 0) {
+      out.push_back(call.input(spec.alias_of_input));
+    } else if (spec.strides.rank() == spec.shape.rank() && spec.shape.rank() > 0) {
+      Tensor dense = context.empty(spec.dtype, spec.shape);
+      out.push_back(Tensor(dense.memory_ref(), spec.dtype, spec.shape, spec.strides, 0));
+    } else {
+      out.push_back(context.empty(spec.dtype, spec.shape));
+    }
+  }
+  return out;
+}
+
+void watch_refusal(Context& context, const OpCall& call, std::string_view candidate, const std::string& reason) {
+  if (context.observer()) context.observer()->refused(call, candidate, reason);
+}
+
+Tensors run_candidate(Context& context, const OpCall& call, const Candidate& candidate) {
+  Tensors outputs = allocate_outputs(context, call);
+  candidate.run(context, OpCall{call.op, call.inputs, call.attributes, outputs.span()});
+  return outputs;
+}
+
+Tensors run_without_kernel(Context& context, const OpCall& call) {
+  static const runtime::Kernel nothing{"nothing", nullptr};
+  Tensors outputs = allocate_outputs(context, call);
+  const OpCall known{call.op, call.inputs, call.attributes, outputs.span()};
+  runtime::Launch launch = make_launch(nothing, known);
+  for (const Tensor& t : call.inputs)
+    if (t.defined()) launch.add_buffer(runtime::read_arg(t));
+  for (const Tensor& t : outputs.span()) launch.add_buffer(runtime::write_arg(t));
+  context.submit(launch);
+  return outputs;
+}
+
+Tensors select_and_run(Context& context, const OpCall& call) {
+  const std::vector<Candidate>* candidates = call.op.candidates_for(context.kernel_family());
+  const bool composite = call.op.schema.kind == OpKind::composite;
+  if (composite && !context.switches().on(call.op)) return call.op.decomposition.run(context, call);
+  std::string reasons;
+  for (std::size_t i = 0; candidates && i < candidates->size(); ++i) {
+    const Candidate& candidate = (*candidates)[i];
+    const std::string reason = candidate.refuse ? candidate.refuse(context, call) : std::string();
+    if (reason.empty()) return run_candidate(context, call, candidate);
+    watch_refusal(context, call, candidate.name, reason);
+    reasons += "\n    " + candidate.name + ": " + reason;
+  }
+  if (composite) {
+    watch_refusal(context, call, "decomposition",
+                  candidates ? "every kernel refused" : "no kernel for " + context.kernel_family());
+    return call.op.decomposition.run(context, call);
+  }
+  if (!context.device().computes()) return run_without_kernel(context, call);
+  fail({.what = "no kernel of this device serves the call " + call.describe() + reasons,
+        .where = context.path(),
+        .expected = "",
+        .found = "",
+        .fix = reasons.empty() ? "run on another device" : ""});
+}
+
+}  // namespace
+
+Context::Context(const Registry& registry, runtime::Stream& stream, const Switches& switches, Observer* observer,
+                 Rewriter* rewriter)
+    : registry_(&registry),
+      stream_(&stream),
+      switches_(switches),
+      observer_(observer),
+      rewriter_(rewriter),
+      kernel_family_(stream.device().kernel_family()) {}
+
+void Context::submit(runtime::Launch& launch) {
+  launch.path = path_;
+  if (observer_) observer_->launched(launch);
+  if (rewriter_)
+    rewriter_->submit(*stream_, launch);
+  else
+    stream_->submit(launch);
+}
+
+Tensors call_all(Context& context, OpName name, std::span<const Tensor> inputs, const Attributes& attributes) {
+  const OpCall call{context.registry().get(name), inputs, attributes, {}};
+  if (!context.observer()) return select_and_run(context, call);
+  context.observer()->call_begins(call, context.path());
+  Tensors outputs = select_and_run(context, call);
+  context.observer()->call_ends(OpCall{call.op, inputs, attributes, outputs.span()}, context.path());
+  return outputs;
+}
+
+Tensors call_all(Context& context, OpName name, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
+  return call_all(context, name, std::span<const Tensor>(inputs.begin(), inputs.size()), attributes);
+}
+
+Tensor call(Context& context, OpName name, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
+  Tensors outputs = call_all(context, name, inputs, attributes);
+  TW_CHECK(outputs.size() == 1);
+  return std::move(outputs[0]);
+}
+
+Tensors call_candidate(Context& context, const Op& op, const Candidate* candidate, std::span<const Tensor> inputs,
+                       const Attributes& attributes) {
+  const OpCall call{op, inputs, attributes, {}};
+  return candidate ? run_candidate(context, call, *candidate) : op.decomposition.run(context, call);
+}
+
+runtime::Launch make_launch(const runtime::Kernel& kernel, const OpCall& call) {
+  runtime::Launch launch;
+  launch.kernel = &kernel;
+  launch.op = call.op.schema.name.c_str();
+  launch.cost.unit = call.op.schema.unit;
+  launch.cost.flops = call.op.schema.flops ? call.op.schema.flops(call) : 0;
+  launch.cost.bytes_read = tensor_bytes(call.inputs);
+  launch.cost.bytes_written = tensor_bytes(call.outputs);
+  return launch;
+}
+
+Tensor packed_view(const WeightPacker& packer, const runtime::MemoryRef& memory, std::size_t byte_offset, DType dtype,
+                   std::int64_t n, std::int64_t k) {
+  TW_CHECK(byte_offset % dtype_size(dtype) == 0);
+  return Tensor(memory, dtype, {n, k}, {k, 1}, static_cast<std::int64_t>(byte_offset / dtype_size(dtype)),
+                packer.layout(dtype));
+}
+
+}  // namespace tilewright::ops

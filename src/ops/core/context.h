@@ -1,0 +1,81 @@
+// Passed along a forward pass: where to submit, which composites may fuse, who watches. No globals.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+
+#include "ops/core/observer.h"
+#include "ops/core/registry.h"
+#include "ops/core/switches.h"
+#include "runtime/device.h"
+
+namespace tilewright::ops {
+
+// Holds back, replaces or passes on launches (what `fuse` found in a user's model). Every submission goes through it if
+// set.
+class Rewriter {
+ public:
+  virtual ~Rewriter() = default;
+  virtual void submit(runtime::Stream& stream, const runtime::Launch& launch) = 0;
+  virtual void flush(runtime::Stream& stream) = 0;
+};
+
+class Context {
+ public:
+  Context(const Registry& registry, runtime::Stream& stream, const Switches& switches = Switches{},
+          Observer* observer = nullptr, Rewriter* rewriter = nullptr);
+
+  const Registry& registry() const { return *registry_; }
+  runtime::Stream& stream() const { return *stream_; }
+  runtime::Device& device() const { return stream_->device(); }
+  const std::string& kernel_family() const { return kernel_family_; }
+  const Switches& switches() const { return switches_; }
+  Observer* observer() const { return observer_; }
+  const char* path() const { return path_; }
+
+  Tensor empty(DType dtype, const Shape& shape) { return runtime::empty(*stream_, dtype, shape); }
+  // Sets launch.path and hands it to the rewriter or the stream; observers see it.
+  void submit(runtime::Launch& launch);
+
+ private:
+  friend class PathScope;
+  const Registry* registry_;
+  runtime::Stream* stream_;
+  Switches switches_;
+  Observer* observer_;
+  Rewriter* rewriter_;
+  std::string kernel_family_;
+  const char* path_ = "";
+};
+
+// Names the module whose launches follow, for as long as it lives. `path` must outlive the launches (models keep their
+// paths).
+class PathScope {
+ public:
+  PathScope(Context& context, const char* path) : context_(context), before_(context.path_) { context.path_ = path; }
+  ~PathScope() { context_.path_ = before_; }
+  PathScope(const PathScope&) = delete;
+  PathScope& operator=(const PathScope&) = delete;
+
+ private:
+  Context& context_;
+  const char* before_;
+};
+
+// Calls an operator: infers its outputs, selects how to run it and submits the launches. Small ops: the first candidate
+// of the device's kernel family that does not refuse; none left is an Error with all reasons. Composite ops: if
+// switched on, the first kernel that does not refuse; otherwise the decomposition. On a device that does not compute, a
+// small op without a candidate becomes one launch without a kernel.
+Tensors call_all(Context& context, OpName op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
+Tensors call_all(Context& context, OpName op, std::span<const Tensor> inputs, const Attributes& attributes = {});
+// The same for ops with one output.
+Tensor call(Context& context, OpName op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
+
+// Runs exactly this candidate (or the decomposition if null), whatever the switches say. For checking and timing.
+Tensors call_candidate(Context& context, const Op& op, const Candidate* candidate, std::span<const Tensor> inputs,
+                       const Attributes& attributes);
+
+// A launch with op name and cost filled in from the call and its schema; buffers: none yet.
+runtime::Launch make_launch(const runtime::Kernel& kernel, const OpCall& call);
+
+}  // namespace tilewright::ops

@@ -1,0 +1,61 @@
+// All operators, looked up by name. Filled once at start-up by the register functions, read-only afterwards.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "ops/core/op.h"
+
+namespace tilewright::ops {
+
+// An operator's name with its hash, computed once: `static constexpr OpName kMul{"mul"};`
+struct OpName {
+  std::string_view text;
+  std::uint64_t hash;
+  constexpr OpName(std::string_view name) : text(name), hash(14695981039346656037ull) {  // NOLINT: implicit on purpose
+    for (char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  }
+  constexpr OpName(const char* name) : OpName(std::string_view(name)) {}  // NOLINT
+};
+
+class WeightPacker;
+
+class Registry {
+ public:
+  Registry();
+  ~Registry();
+  // A second op of one name aborts.
+  Op& add(OpSchema schema);
+  void set_reference(std::string_view op, Reference reference);
+  void set_decomposition(std::string_view op, Decomposition decomposition);
+  // May be called before the op itself is added (order of registration is free); kept in the order tuned, tile,
+  // derived.
+  void add_candidate(std::string_view op, std::string_view kernel_family, Candidate candidate);
+  void set_weight_packer(std::string_view kernel_family, std::unique_ptr<WeightPacker> packer);
+
+  const Op* find(OpName name) const;
+  const Op& get(OpName name) const;  // aborts if unknown
+  const std::vector<std::unique_ptr<Op>>& ops() const { return ops_; }
+  const WeightPacker* weight_packer(std::string_view kernel_family) const;  // null: weights stay row-major
+
+  // Call after all register functions: attaches early candidates, and checks that every name in a decomposition exists,
+  // that chains end in small ops, and that candidates name known ops. Throws Error listing what is wrong.
+  void finish();
+
+ private:
+  struct Pending {
+    std::string op, kernel_family;
+    Candidate candidate;
+  };
+  std::vector<std::unique_ptr<Op>> ops_;
+  std::vector<const Op*> table_;  // open addressing by OpName::hash, filled by finish()
+  std::vector<Pending> pending_;
+  std::unordered_map<std::string, std::pair<Reference, Decomposition>> early_;
+  std::unordered_map<std::string, std::unique_ptr<WeightPacker>> packers_;
+};
+
+}  // namespace tilewright::ops
