@@ -169,10 +169,11 @@ def trace(family):
         model(ids, use_cache=False)
     mark_modules(model)
     profiled = launches_of(profile(model, ids))
-    # The mask is made of more numbers than tensors and is only listed, not checked: compare what comes after it.
+    # The mask is made of more numbers than tensors and is only listed, not checked: compare what lies before and after it.
     first = next(i for i, l in enumerate(profiled) if section_of(l["path"]) == "rotary")
     tail = len(profiled) - first
-    merged = profiled[:first] + merge(profiled[first:], recorder.launches[-tail:])
+    assert section_of(profiled[0]["path"]) == "embedding"
+    merged = merge(profiled[:1], recorder.launches[:1]) + profiled[1:first] + merge(profiled[first:], recorder.launches[-tail:])
     sections = {"embedding": [], "mask": [], "rotary": [], "layer": [], "head": []}
     for launch in merged:
         sections[section_of(launch["path"])].append(launch)
