@@ -1,0 +1,244 @@
+#include "backends/host/executor.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <climits>
+
+#include "base/error.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tilewright::backends::host {
+namespace {
+
+constexpr int kSpinsBeforeSleep = 4000;  // some 50–100 µs, longer than the gap between two launches of an eager pass
+
+void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
+}
+void futex_wake_all(std::atomic<std::uint32_t>& word) {
+  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void fault_of_call(const HostCall& call, const char* text, std::int64_t value) {
+  static_cast<Executor*>(call.device)->report_fault(std::string(text) + ": " + std::to_string(value));
+}
+
+}  // namespace
+
+Executor::Executor(HostDevice& device, int threads, std::function<void()> becomes_busy,
+                   std::function<void()> becomes_idle)
+    : device_(device),
+      threads_(threads),
+      becomes_busy_(std::move(becomes_busy)),
+      becomes_idle_(std::move(becomes_idle)) {
+  for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this, worker] { worker_loop(worker); });
+}
+
+Executor::~Executor() {
+  stop_.store(true, std::memory_order_seq_cst);
+  wake_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(wake_);
+  for (std::thread& t : workers_) t.join();
+}
+
+StreamCore& Executor::create_stream() {
+  const std::lock_guard lock(streams_mutex_);
+  if (!unused_cores_.empty()) {
+    StreamCore* core = unused_cores_.back();
+    unused_cores_.pop_back();
+    return *core;
+  }
+  const int number = static_cast<int>(cores_.size());
+  if (number >= kMaxStreams)
+    fail({.what = "too many streams at once",
+          .where = "host device",
+          .expected = "at most " + std::to_string(kMaxStreams),
+          .found = std::to_string(number + 1),
+          .fix = "destroy streams that are no longer used"});
+  cores_.push_back(std::make_unique<StreamCore>(number));
+  streams_[static_cast<std::size_t>(number)].store(cores_.back().get(), std::memory_order_release);
+  stream_count_.store(number + 1, std::memory_order_release);
+  return *cores_.back();
+}
+
+void Executor::destroy_stream(StreamCore& stream) {
+  finish(stream);
+  const std::lock_guard lock(streams_mutex_);
+  unused_cores_.push_back(&stream);
+}
+
+Slot& Executor::next_slot(StreamCore& stream) {
+  const std::uint64_t number = stream.head_.load(std::memory_order_relaxed);
+  if (number - stream.current_.load(std::memory_order_acquire) >= StreamCore::kSlots)
+    work_until([&] { return number - stream.current_.load(std::memory_order_acquire) < StreamCore::kSlots; });
+  return stream.slots_[number % StreamCore::kSlots];
+}
+
+void Executor::publish(StreamCore& stream, Slot& slot) {
+  const std::uint64_t number = stream.head_.load(std::memory_order_relaxed);
+  if (becomes_busy_) {
+    if (pending_.fetch_add(1, std::memory_order_acq_rel) == 0) {
+      const std::lock_guard lock(hook_mutex_);
+      becomes_busy_();
+    }
+  }
+  slot.done.store(0, std::memory_order_relaxed);
+  slot.phase.store(0, std::memory_order_relaxed);
+  slot.ticket.store(number << 24 | slot.grid, std::memory_order_release);
+  stream.head_.store(number + 1, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) != 0) {
+    wake_.fetch_add(1, std::memory_order_seq_cst);
+    futex_wake_all(wake_);
+  }
+}
+
+void Executor::finish_slot(StreamCore& stream, std::uint64_t number) {
+  stream.current_.store(number + 1, std::memory_order_release);
+  if (becomes_idle_ && pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    const std::lock_guard lock(hook_mutex_);
+    if (pending_.load(std::memory_order_acquire) == 0) becomes_idle_();
+  }
+}
+
+bool Executor::run_from(StreamCore& stream, int worker) {
+  bool worked = false;
+  for (;;) {
+    const std::uint64_t number = stream.current_.load(std::memory_order_acquire);
+    if (number == stream.head_.load(std::memory_order_acquire)) return worked;
+    Slot& slot = stream.slots_[number % StreamCore::kSlots];
+    std::uint64_t ticket = slot.ticket.load(std::memory_order_acquire);
+    if (ticket >> 24 != number) continue;  // finished meanwhile
+    const auto left = static_cast<std::uint32_t>(ticket & kMaxGrid);
+    if (left == 0) return worked;  // others are finishing it
+    if (!slot.ticket.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+    const std::uint32_t block = slot.grid - left;
+    if (slot.kind == Slot::Kind::launch) {
+      const HostCall call{.buffers = slot.addresses.data(),
+                          .parameters = slot.parameters.data(),
+                          .begin = block,
+                          .end = block + 1,
+                          .grid = slot.grid,
+                          .worker = worker,
+                          .phase = &slot.phase,
+                          .fault = &fault_of_call,
+                          .device = this};
+      slot.function(call);
+    } else if (slot.kind == Slot::Kind::record) {
+      slot.event->seconds.store(seconds_now(), std::memory_order_relaxed);
+      const std::shared_ptr<EventCore> event = std::move(slot.event);
+      event->passed.store(slot.event_generation, std::memory_order_release);
+    } else if (slot.event->passed.load(std::memory_order_acquire) < slot.event_generation) {
+      slot.ticket.store(ticket, std::memory_order_release);  // not yet: put the claim back
+      return worked;
+    } else {
+      slot.event.reset();
+    }
+    worked = true;
+    if (slot.done.fetch_add(1, std::memory_order_acq_rel) + 1 == slot.grid) finish_slot(stream, number);
+  }
+}
+
+bool Executor::run_some(int worker, int& first_stream) {
+  const int count = stream_count_.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) {
+    const int at = (first_stream + i) % count;
+    if (run_from(*streams_[static_cast<std::size_t>(at)].load(std::memory_order_acquire), worker)) {
+      first_stream = at;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool Executor::help() {
+  if (worker_zero_taken_.exchange(true, std::memory_order_acquire)) return false;
+  const bool worked = run_some(0, worker_zero_first_);
+  worker_zero_taken_.store(false, std::memory_order_release);
+  return worked;
+}
+
+void Executor::relax(int& idle) {
+  if (++idle < kSpinsBeforeSleep) {
+    pause();
+  } else {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+}
+
+void Executor::worker_loop(int worker) {
+  int first_stream = 0;
+  int idle = 0;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (run_some(worker, first_stream)) {
+      idle = 0;
+      continue;
+    }
+    if (++idle < kSpinsBeforeSleep) {
+      pause();
+      continue;
+    }
+    const std::uint32_t seen = wake_.load(std::memory_order_seq_cst);
+    sleepers_.fetch_add(1, std::memory_order_seq_cst);
+    // A launch published before this point is seen here; one published later sees the sleeper and wakes it. A stream
+    // whose first slot waits for an event is woken by the submission of that event's stream; until then it may be
+    // polled slowly.
+    bool unfinished = false;
+    const int count = stream_count_.load(std::memory_order_seq_cst);
+    for (int i = 0; i < count; ++i) {
+      StreamCore& stream = *streams_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
+      unfinished |= stream.current_.load(std::memory_order_seq_cst) != stream.head_.load(std::memory_order_seq_cst);
+    }
+    if (unfinished) {
+      sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+      if (!run_some(worker, first_stream))
+        std::this_thread::sleep_for(std::chrono::microseconds(20));
+      else
+        idle = 0;
+      continue;
+    }
+    if (!stop_.load(std::memory_order_seq_cst)) futex_wait(wake_, seen);
+    sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+    idle = 0;
+  }
+}
+
+void Executor::finish_all() {
+  const int count = stream_count_.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) finish(*streams_[static_cast<std::size_t>(i)].load(std::memory_order_acquire));
+}
+
+void Executor::report_fault(const std::string& text) {
+  const std::lock_guard lock(fault_mutex_);
+  if (fault_.empty()) fault_ = text;
+  faulted_.store(true, std::memory_order_release);
+}
+
+void Executor::raise_fault() const {
+  if (!faulted_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(fault_mutex_);
+  fail({.what = "device work failed: " + fault_,
+        .where = "host device",
+        .expected = "",
+        .found = "",
+        .fix = "the device keeps this fault; open it again after correcting the input"});
+}
+
+}  // namespace tilewright::backends::host

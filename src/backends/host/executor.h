@@ -1,0 +1,132 @@
+// Runs launches of several streams on a pool of threads. The heart of the host device.
+//
+// A stream is a ring of slots. Its first unfinished slot is `current`; workers claim blocks of that slot only, so a
+// stream is ordered, and different streams run side by side. Workers spin briefly when there is nothing to do, then
+// sleep.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "backends/host/host_kernel.h"
+
+namespace tilewright::backends::host {
+
+class HostDevice;
+
+// A point in a stream, shared by the event object and the slots that name it.
+struct EventCore {
+  std::atomic<std::uint64_t> recorded{0};  // how often it was recorded
+  std::atomic<std::uint64_t> passed{0};    // the recording that was passed last
+  std::atomic<double> seconds{0};
+};
+
+struct Slot {
+  enum class Kind : std::uint8_t { launch, record, wait };
+  // Generation (slot number in the stream) in the upper 40 bits, blocks not yet claimed in the lower 24.
+  alignas(64) std::atomic<std::uint64_t> ticket{0};
+  std::atomic<std::uint32_t> done{0};   // blocks finished
+  std::atomic<std::uint32_t> phase{0};  // HostCall::phase
+  Kind kind = Kind::launch;
+  std::uint32_t grid = 1;
+  HostFunction function = nullptr;
+  std::shared_ptr<EventCore> event;
+  std::uint64_t event_generation = 0;
+  std::array<void*, runtime::kMaxBufferArgs> addresses{};
+  alignas(16) std::array<std::byte, runtime::kMaxParameterBytes> parameters{};
+};
+
+inline constexpr std::uint32_t kMaxGrid = (1u << 24) - 1;
+
+class StreamCore {
+ public:
+  static constexpr std::uint64_t kSlots = 256;
+  explicit StreamCore(int number) : number_(number), slots_(kSlots) {}
+  int number() const { return number_; }
+  std::uint64_t submitted() const { return head_.load(std::memory_order_acquire); }
+  bool finished(std::uint64_t until) const { return current_.load(std::memory_order_acquire) >= until; }
+
+ private:
+  friend class Executor;
+  int number_;
+  std::vector<Slot> slots_;
+  alignas(64) std::atomic<std::uint64_t> head_{0};     // slots submitted
+  alignas(64) std::atomic<std::uint64_t> current_{0};  // first slot not finished
+};
+
+class Executor {
+ public:
+  // Hooks run when work begins on an idle device and when it becomes idle again (both may be empty).
+  Executor(HostDevice& device, int threads, std::function<void()> becomes_busy, std::function<void()> becomes_idle);
+  ~Executor();
+  int threads() const { return threads_; }
+
+  StreamCore& create_stream();
+  void destroy_stream(StreamCore& stream);  // its work is finished first; the core is used again later
+
+  // The next free slot, filled by the caller, then published. One thread per stream.
+  Slot& next_slot(StreamCore& stream);
+  void publish(StreamCore& stream, Slot& slot);
+
+  // Until the condition holds, the caller works as worker 0 (or waits, if another thread already does).
+  template <typename Condition>
+  void work_until(const Condition& condition) {
+    int idle = 0;
+    while (!condition()) {
+      if (help())
+        idle = 0;
+      else
+        relax(idle);
+    }
+  }
+  void finish(StreamCore& stream) {
+    const std::uint64_t until = stream.submitted();
+    work_until([&] { return stream.finished(until); });
+  }
+
+  void finish_all();  // every stream
+
+  void report_fault(const std::string& text);
+  void raise_fault() const;  // throws Error if there was a fault
+
+ private:
+  bool help();  // one piece of work as worker 0; false if there was none or worker 0 is taken
+  bool run_some(int worker, int& first_stream);
+  bool run_from(StreamCore& stream, int worker);
+  void finish_slot(StreamCore& stream, std::uint64_t number);
+  void worker_loop(int worker);
+  static void relax(int& idle);
+
+  static constexpr int kMaxStreams = 64;
+  HostDevice& device_;
+  int threads_;
+  std::function<void()> becomes_busy_, becomes_idle_;
+  std::atomic<std::uint64_t> pending_{0};  // slots not finished; kept only if there are hooks
+  std::mutex hook_mutex_;
+
+  std::mutex streams_mutex_;
+  std::vector<std::unique_ptr<StreamCore>> cores_;
+  std::vector<StreamCore*> unused_cores_;
+  std::array<std::atomic<StreamCore*>, kMaxStreams> streams_{};
+  std::atomic<int> stream_count_{0};
+
+  std::atomic<bool> worker_zero_taken_{false};
+  int worker_zero_first_ = 0;
+  alignas(64) std::atomic<std::uint32_t> sleepers_{0};
+  alignas(64) std::atomic<std::uint32_t> wake_{0};
+  std::atomic<bool> stop_{false};
+
+  mutable std::mutex fault_mutex_;
+  std::atomic<bool> faulted_{false};
+  std::string fault_;
+  std::vector<std::thread> workers_;
+};
+
+}  // namespace tilewright::backends::host

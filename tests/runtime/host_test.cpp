@@ -1,0 +1,101 @@
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <thread>
+
+#include "backends/host/host_device.h"
+#include "base/error.h"
+#include "runtime/caching_allocator.h"
+#include "runtime/tensor.h"
+
+namespace tilewright {
+namespace {
+
+using runtime::CachingAllocator;
+
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+TEST(HostDevice, AnIdleDeviceUsesNoProcessorTime) {
+  backends::host::HostDevice device(false, {.threads = 4});
+  device.synchronize();
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // workers fall asleep
+  const double before = processor_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  EXPECT_LT(processor_seconds() - before, 0.05);
+}
+
+TEST(HostDevice, WorkStartsWithoutAWaitingCaller) {
+  backends::host::HostDevice device(false, {.threads = 2});
+  runtime::Stream& stream = device.default_stream();
+  for (int round = 0; round < 20; ++round) {
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(3));  // long enough for workers to sleep: the launch must wake them
+    runtime::Launch launch;
+    launch.kernel = device.find_kernel("cts.empty");
+    stream.submit(launch);
+    for (int i = 0; i < 5000 && !stream.query(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ASSERT_TRUE(stream.query());
+  }
+}
+
+TEST(HostDevice, OpaqueBuffersHaveNoAddress) {
+  backends::host::HostDevice device(true, {.threads = 2});
+  const runtime::Tensor t = runtime::empty(device.default_stream(), DType::f32, {16});
+  EXPECT_THROW(device.export_pointer(t.memory()), Error);
+}
+
+// The law of size classes: enough, at most an eighth more, and rounding again changes nothing.
+TEST(CachingAllocator, SizeClassesWasteAtMostAnEighth) {
+  for (std::size_t n = 1; n < (std::size_t{80} << 20); n += 1 + n / 37) {
+    const std::size_t size = CachingAllocator::size_class(n);
+    EXPECT_GE(size, n);
+    EXPECT_LE(size,
+              std::max<std::size_t>(n + n / 8 + 512, n + (n > (std::size_t{32} << 20) ? (std::size_t{2} << 20) : 0)));
+    EXPECT_EQ(CachingAllocator::size_class(size), size);
+  }
+}
+
+TEST(CachingAllocator, LiveBlocksNeverOverlap) {
+  std::vector<std::unique_ptr<std::byte[]>> owned;
+  CachingAllocator allocator({[&](std::size_t n) -> void* {
+                                owned.push_back(std::make_unique<std::byte[]>(n));
+                                return owned.back().get();
+                              },
+                              [](void*, std::size_t) {}});
+  std::map<std::byte*, std::pair<std::size_t, int>> live;
+  std::uint64_t state = 1;
+  const auto random = [&](std::uint64_t n) {
+    return (state = state * 6364136223846793005ull + 1442695040888963407ull) >> 33 & (n - 1);
+  };
+  for (int step = 0; step < 20000; ++step) {
+    const int stream = static_cast<int>(random(2));
+    if (live.size() > 40 || (random(2) && !live.empty())) {
+      auto it = live.begin();
+      std::advance(it, random(64) % live.size());
+      allocator.free(it->second.second, {it->first, it->second.first});
+      live.erase(it);
+      continue;
+    }
+    const auto block = allocator.allocate(stream, 1 + random(random(2) ? 4096 : 1 << 21));
+    auto* address = static_cast<std::byte*>(block.address);
+    const auto after = live.lower_bound(address);
+    if (after != live.end()) {
+      ASSERT_LE(address + block.size, after->first);
+    }
+    if (after != live.begin()) {
+      ASSERT_LE(std::prev(after)->first + std::prev(after)->second.first, address);
+    }
+    live[address] = {block.size, stream};
+  }
+}
+
+}  // namespace
+}  // namespace tilewright

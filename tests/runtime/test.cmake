@@ -1,0 +1,1 @@
+set(libraries tw_backends_host tw_backends_null)
