@@ -1,11 +1,12 @@
 #include "backends/host/host_device.h"
+#include "backends/host/matmul/matmul.h"
 #include "ops/core/registry.h"
 
 namespace tilewright::backends {
 
 void register_host(runtime::DeviceRegistry& devices, ops::Registry& registry);
 
-void register_host(runtime::DeviceRegistry& devices, [[maybe_unused]] ops::Registry& registry) {
+void register_host(runtime::DeviceRegistry& devices, ops::Registry& registry) {
   devices.add({.name = "host",
                .summary = "this processor",
                .devices =
@@ -21,6 +22,7 @@ void register_host(runtime::DeviceRegistry& devices, [[maybe_unused]] ops::Regis
                           const runtime::DeviceOptions& options) -> std::shared_ptr<runtime::Device> {
                  return std::make_shared<host::HostDevice>(device == "host:opaque", options);
                }});
+  host::add_matmul(registry);
 }
 
 }  // namespace tilewright::backends

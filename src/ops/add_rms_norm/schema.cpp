@@ -13,13 +13,13 @@ void register_add_rms_norm(Registry& registry) {
   schema.attributes = {{"eps", "float", "added to the mean of squares"}};
   schema.outputs = {"sum", "normed"};
   schema.infer = [](const OpCall& call) -> std::vector<OutputSpec> {
-    require_rank_at_least(call, 0, 1);
-    require_float(call, 0);
+    expect_rank_at_least(call, 0, 1);
+    expect_float(call, 0);
     const Tensor& x = call.input(0);
-    require_dtype(call, 1, x.dtype());
-    require_shape(call, 1, x.shape());
-    require_dtype(call, 2, x.dtype());
-    require_shape(call, 2, {x.dim(-1)});
+    expect_dtype(call, 1, x.dtype());
+    expect_shape(call, 1, x.shape());
+    expect_dtype(call, 2, x.dtype());
+    expect_shape(call, 2, {x.dim(-1)});
     return {{x.dtype(), x.shape()}, {x.dtype(), x.shape()}};
   };
   schema.flops = [](const OpCall& call) { return 5.0 * static_cast<double>(call.input(0).elements()); };

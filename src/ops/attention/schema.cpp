@@ -8,23 +8,23 @@ namespace tilewright::ops {
 namespace {
 
 std::vector<OutputSpec> infer(const OpCall& call) {
-  for (int i = 0; i < 3; ++i) require_rank(call, i, 4);
-  require_float(call, 0);
+  for (int i = 0; i < 3; ++i) expect_rank(call, i, 4);
+  expect_float(call, 0);
   const Tensor& q = call.input(0);
   const Tensor& k = call.input(1);
-  require_shape(call, 1, {q.dim(0), k.dim(1), k.dim(2), q.dim(3)});
-  require_shape(call, 2, k.shape());
+  expect_shape(call, 1, {q.dim(0), k.dim(1), k.dim(2), q.dim(3)});
+  expect_shape(call, 2, k.shape());
   if (k.dim(1) == 0 || q.dim(1) % k.dim(1) != 0)
     refuse_input(call, 1, fmt::format("a number of kv heads that divides {}", q.dim(1)));
-  for (int i = 1; i < 3; ++i) require_dtype(call, i, q.dtype());
+  for (int i = 1; i < 3; ++i) expect_dtype(call, i, q.dtype());
   if (call.has(3)) {
-    require_rank(call, 3, 4);
-    require_dtype(call, 3, q.dtype());
-    require_shape(call, 3, {call.input(3).dim(0) == 1 ? 1 : q.dim(0), 1, q.dim(2), k.dim(2)});
+    expect_rank(call, 3, 4);
+    expect_dtype(call, 3, q.dtype());
+    expect_shape(call, 3, {call.input(3).dim(0) == 1 ? 1 : q.dim(0), 1, q.dim(2), k.dim(2)});
   }
   if (call.has(4)) {
-    require_dtype(call, 4, DType::i32);
-    require_shape(call, 4, {q.dim(0)});
+    expect_dtype(call, 4, DType::i32);
+    expect_shape(call, 4, {q.dim(0)});
   }
   return {{q.dtype(), {q.dim(0), q.dim(2), q.dim(1) * q.dim(3)}}};
 }

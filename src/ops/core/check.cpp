@@ -28,27 +28,27 @@ void refuse_input(const OpCall& call, int input, const std::string& expected) {
         .fix = ""});
 }
 
-void require_rank(const OpCall& call, int input, int rank) {
+void expect_rank(const OpCall& call, int input, int rank) {
   const std::string expected = fmt::format("a tensor of rank {}", rank);
   if (present(call, input, expected).rank() != rank) refuse_input(call, input, expected);
 }
 
-void require_rank_at_least(const OpCall& call, int input, int rank) {
+void expect_rank_at_least(const OpCall& call, int input, int rank) {
   const std::string expected = fmt::format("a tensor of rank {} or more", rank);
   if (present(call, input, expected).rank() < rank) refuse_input(call, input, expected);
 }
 
-void require_shape(const OpCall& call, int input, const Shape& shape) {
+void expect_shape(const OpCall& call, int input, const Shape& shape) {
   const std::string expected = "shape " + to_string(shape);
   if (present(call, input, expected).shape() != shape) refuse_input(call, input, expected);
 }
 
-void require_float(const OpCall& call, int input) {
+void expect_float(const OpCall& call, int input) {
   const DType dtype = present(call, input, "f32, f16 or bf16").dtype();
   if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16) refuse_input(call, input, "f32, f16 or bf16");
 }
 
-void require_dtype(const OpCall& call, int input, DType dtype) {
+void expect_dtype(const OpCall& call, int input, DType dtype) {
   const std::string expected(dtype_name(dtype));
   if (present(call, input, expected).dtype() != dtype) refuse_input(call, input, expected);
 }

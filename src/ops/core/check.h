@@ -11,11 +11,11 @@ namespace tilewright::ops {
 [[noreturn]] void refuse_input(const OpCall& call, int input, const std::string& expected);
 
 // Input `input` is there and strided, of this rank.
-void require_rank(const OpCall& call, int input, int rank);
-void require_rank_at_least(const OpCall& call, int input, int rank);
-void require_shape(const OpCall& call, int input, const Shape& shape);
+void expect_rank(const OpCall& call, int input, int rank);
+void expect_rank_at_least(const OpCall& call, int input, int rank);
+void expect_shape(const OpCall& call, int input, const Shape& shape);
 // f32, f16 or bf16.
-void require_float(const OpCall& call, int input);
-void require_dtype(const OpCall& call, int input, DType dtype);
+void expect_float(const OpCall& call, int input);
+void expect_dtype(const OpCall& call, int input, DType dtype);
 
 }  // namespace tilewright::ops

@@ -13,10 +13,10 @@ void register_gelu_mul(Registry& registry) {
   schema.inputs = {{"gate"}, {"up"}};
   schema.attributes = {{"approximate", "text", "none (error function) or tanh"}};
   schema.infer = [](const OpCall& call) -> std::vector<OutputSpec> {
-    require_float(call, 0);
+    expect_float(call, 0);
     const Tensor& gate = call.input(0);
-    require_dtype(call, 1, gate.dtype());
-    require_shape(call, 1, gate.shape());
+    expect_dtype(call, 1, gate.dtype());
+    expect_shape(call, 1, gate.shape());
     const std::string_view approximate = call.attributes.text("approximate", "none");
     if (approximate != "none" && approximate != "tanh")
       fail({.what = "unknown approximation",

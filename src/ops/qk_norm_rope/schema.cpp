@@ -14,18 +14,18 @@ Shape split(const OpCall& call, int input, std::int64_t width) {
 }
 
 std::vector<OutputSpec> infer(const OpCall& call) {
-  for (const int x : {0, 1}) require_rank(call, x, 3);
-  require_float(call, 0);
+  for (const int x : {0, 1}) expect_rank(call, x, 3);
+  expect_float(call, 0);
   const Tensor& q = call.input(0);
-  require_shape(call, 1, {q.dim(0), q.dim(1), call.input(1).dim(2)});
-  require_rank(call, 2, 1);
+  expect_shape(call, 1, {q.dim(0), q.dim(1), call.input(1).dim(2)});
+  expect_rank(call, 2, 1);
   const std::int64_t width = call.input(2).dim(0);
   if (width == 0 || width % 2 != 0) refuse_input(call, 2, "an even head size");
-  require_shape(call, 3, {width});
-  require_rank(call, 4, 3);
+  expect_shape(call, 3, {width});
+  expect_rank(call, 4, 3);
   const std::int64_t batch = call.input(4).dim(0) == 1 ? 1 : q.dim(0);
-  for (const int table : {4, 5}) require_shape(call, table, {batch, q.dim(1), width});
-  for (int i = 1; i < 6; ++i) require_dtype(call, i, q.dtype());
+  for (const int table : {4, 5}) expect_shape(call, table, {batch, q.dim(1), width});
+  for (int i = 1; i < 6; ++i) expect_dtype(call, i, q.dtype());
   return {{q.dtype(), split(call, 0, width)}, {q.dtype(), split(call, 1, width)}};
 }
 

@@ -12,11 +12,11 @@ void register_rms_norm(Registry& registry) {
   schema.inputs = {{"x"}, {"weight"}};
   schema.attributes = {{"eps", "float", "added to the mean of squares"}};
   schema.infer = [](const OpCall& call) -> std::vector<OutputSpec> {
-    require_rank_at_least(call, 0, 1);
-    require_float(call, 0);
+    expect_rank_at_least(call, 0, 1);
+    expect_float(call, 0);
     const Tensor& x = call.input(0);
-    require_dtype(call, 1, x.dtype());
-    require_shape(call, 1, {x.dim(-1)});
+    expect_dtype(call, 1, x.dtype());
+    expect_shape(call, 1, {x.dim(-1)});
     return {{x.dtype(), x.shape()}};
   };
   schema.flops = [](const OpCall& call) { return 4.0 * static_cast<double>(call.input(0).elements()); };

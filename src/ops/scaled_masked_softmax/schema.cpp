@@ -12,12 +12,12 @@ void register_scaled_masked_softmax(Registry& registry) {
   schema.inputs = {{"scores"}, {"mask", true}};
   schema.attributes = {{"scale", "float", "multiplies the scores before the mask is added"}};
   schema.infer = [](const OpCall& call) -> std::vector<OutputSpec> {
-    require_rank(call, 0, 4);
-    require_float(call, 0);
+    expect_rank(call, 0, 4);
+    expect_float(call, 0);
     const Tensor& scores = call.input(0);
     if (call.has(1)) {
-      require_rank(call, 1, 4);
-      require_dtype(call, 1, scores.dtype());
+      expect_rank(call, 1, 4);
+      expect_dtype(call, 1, scores.dtype());
       for (int i = 0; i < 4; ++i)
         if (call.input(1).dim(i) != 1 && call.input(1).dim(i) != scores.dim(i))
           refuse_input(call, 1, "a shape that broadcasts to " + to_string(scores.shape()));

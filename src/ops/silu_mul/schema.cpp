@@ -11,10 +11,10 @@ void register_silu_mul(Registry& registry) {
   schema.summary = "gate / (1 + exp(-gate)) * up";
   schema.inputs = {{"gate"}, {"up"}};
   schema.infer = [](const OpCall& call) -> std::vector<OutputSpec> {
-    require_float(call, 0);
+    expect_float(call, 0);
     const Tensor& gate = call.input(0);
-    require_dtype(call, 1, gate.dtype());
-    require_shape(call, 1, gate.shape());
+    expect_dtype(call, 1, gate.dtype());
+    expect_shape(call, 1, gate.shape());
     return {{gate.dtype(), gate.shape()}};
   };
   schema.flops = [](const OpCall& call) { return 5.0 * static_cast<double>(call.input(0).elements()); };
