@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "ops/core/attributes.h"
+#include "ops/core/scalar_expression.h"
 #include "runtime/tensor.h"
 
 namespace tilewright::ops {
@@ -85,6 +86,9 @@ struct OpSchema {
   std::function<double(const OpCall&)> flops;  // outputs are known; empty function: 0
   Unit unit = Unit::vector;
   bool memory_bound = true;  // may take part in a fused chain
+  // Elementwise ops: what one element of the output is, for a call with that many inputs given. The operands broadcast
+  // to the output's shape; arithmetic is in f32 or wider with one rounding to the output's dtype. Others: empty.
+  std::function<const ScalarExpression&(int inputs_given, const Attributes&)> scalar;
 };
 
 // Values by the definition, plain loops with double accumulation; inputs as in a call, undefined optional ones have
