@@ -129,13 +129,15 @@ bool Executor::run_from(StreamCore& stream, int worker) {
     const auto left = static_cast<std::uint32_t>(ticket & kMaxGrid);
     if (left == 0) return worked;  // others are finishing it
     if (!slot.ticket.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
-    const std::uint32_t block = slot.grid - left;
+    const std::uint32_t grid =
+        slot.grid;  // read before the last fetch_add below: the slot may be filled anew right after it
+    const std::uint32_t block = grid - left;
     if (slot.kind == Slot::Kind::launch) {
       const HostCall call{.buffers = slot.addresses.data(),
                           .parameters = slot.parameters.data(),
                           .begin = block,
                           .end = block + 1,
-                          .grid = slot.grid,
+                          .grid = grid,
                           .worker = worker,
                           .phase = &slot.phase,
                           .fault = &fault_of_call,
@@ -152,7 +154,7 @@ bool Executor::run_from(StreamCore& stream, int worker) {
       slot.event.reset();
     }
     worked = true;
-    if (slot.done.fetch_add(1, std::memory_order_acq_rel) + 1 == slot.grid) finish_slot(stream, number);
+    if (slot.done.fetch_add(1, std::memory_order_acq_rel) + 1 == grid) finish_slot(stream, number);
   }
 }
 
