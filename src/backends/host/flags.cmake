@@ -1,20 +1,2 @@
-# Files whose name ends in an instruction set's name are compiled for it and reached only behind active_isa(); everything in
-# them is local to the file, so that no wider code can be picked by the linker for a narrower caller.
-if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
-  set(avx2_flags -mavx2 -mfma -mf16c -O3)
-  set(avx512_flags ${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND avx512_flags -Wno-maybe-uninitialized)  # GCC 12 warns of its own _mm512_undefined_ps
-  endif()
-  set(avx512_bf16_flags ${avx512_flags} -mavx512bf16)
-  foreach(source ${sources})
-    foreach(level avx2 avx512 avx512_bf16)
-      if(source MATCHES "_${level}\\.cpp$")
-        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${${level}_flags}")
-      endif()
-    endforeach()
-    if(source MATCHES "_generic\\.cpp$")
-      set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3")
-    endif()
-  endforeach()
-endif()
+include(${PROJECT_SOURCE_DIR}/cmake/isa_flags.cmake)
+tilewright_isa_flags(${sources})

@@ -1,0 +1,23 @@
+# Files whose name ends in an instruction set's name (…_avx2.cpp) are compiled for it and reached only behind active_isa().
+# Everything in them must be local to the file, or the linker may pick their wider code for a narrower caller.
+function(tilewright_isa_flags)
+  set(generic_flags "")
+  set(avx2_flags "")
+  set(avx512_flags "")
+  set(avx512_bf16_flags "")
+  if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+    set(avx2_flags -mavx2 -mfma -mf16c)
+    set(avx512_flags ${avx2_flags} -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512cd)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      list(APPEND avx512_flags -Wno-maybe-uninitialized)  # GCC 12 warns of its own _mm512_undefined_ps
+    endif()
+    set(avx512_bf16_flags ${avx512_flags} -mavx512bf16)
+  endif()
+  foreach(source ${ARGN})
+    foreach(level generic avx2 avx512 avx512_bf16)
+      if(source MATCHES "_${level}\\.cpp$")
+        set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-O3;${${level}_flags}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
