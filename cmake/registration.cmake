@@ -46,5 +46,6 @@ void register_families([[maybe_unused]] models::FamilyRegistry& families) {
   file(WRITE ${PROJECT_BINARY_DIR}/generated/register_forward.h "namespace tilewright::ops { class Registry; }\nnamespace tilewright::runtime { class DeviceRegistry; }\nnamespace tilewright::models { class FamilyRegistry; }\n")
   set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS "-include;${PROJECT_BINARY_DIR}/generated/register_forward.h")
   add_library(tw_registration STATIC ${out})
+  tilewright_embed_cases(tw_registration)
   target_link_libraries(tw_registration PUBLIC ${TILEWRIGHT_LIBRARIES})
 endfunction()

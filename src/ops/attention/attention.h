@@ -6,9 +6,10 @@
 namespace tilewright::ops {
 
 // q [B, heads, S, D], k and v [B, kv heads, K, D] (any strides with unit stride in the last dim; a slice of the cache
-// is one), mask additive [B or 1, 1, S, K] or undefined, all of one dtype (f32, f16, bf16). `position` i32 [B] is where
-// the first query stands, or undefined; the mask must hide columns > position + row, so a kernel may stop there and the
-// decomposition may ignore it. Returns [B, S, heads·D], contiguous.
+// is one), mask additive [B or 1, 1, S, K] or undefined, all of one dtype (f32, f16, bf16). Where the mask is the
+// dtype's lowest value the score counts for nothing. `position` i32 [B] is where the first query stands, or undefined;
+// the mask must hide columns > position + row, so a kernel may stop there and the decomposition may ignore it. Returns
+// [B, S, heads·D], contiguous.
 inline Tensor attention(Context& context, const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& mask,
                         const Tensor& position, double scale) {
   static constexpr OpName kName{"attention"};

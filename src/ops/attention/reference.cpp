@@ -5,6 +5,16 @@
 #include "ops/attention/parts.h"
 
 namespace tilewright::ops {
+namespace {
+
+// A mask of the dtype's lowest value swallows the score, in f16 too, where a wider sum would not.
+double lowest(DType dtype) {
+  return dtype == DType::f16    ? -65504.0
+         : dtype == DType::bf16 ? -0x1.fep127
+                                : static_cast<double>(std::numeric_limits<float>::lowest());
+}
+
+}  // namespace
 
 std::vector<HostTensor> attention_reference(std::span<const HostTensor> inputs, const Attributes& attributes) {
   const HostTensor& q = inputs[0];
@@ -27,7 +37,10 @@ std::vector<HostTensor> attention_reference(std::span<const HostTensor> inputs, 
           double dot = 0;
           for (std::int64_t i = 0; i < width; ++i) dot += q.at(query + i) * k.at(first + c * width + i);
           dot *= scale;
-          if (masked) dot += inputs[3].at(((inputs[3].shape[0] == 1 ? 0 : b) * rows + s) * columns + c);
+          if (masked) {
+            const double mask = inputs[3].at(((inputs[3].shape[0] == 1 ? 0 : b) * rows + s) * columns + c);
+            dot = mask <= lowest(q.dtype) ? mask : dot + mask;
+          }
           scores[static_cast<std::size_t>(c)] = dot;
           highest = std::max(highest, dot);
         }

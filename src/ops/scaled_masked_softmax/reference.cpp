@@ -5,6 +5,16 @@
 #include "ops/scaled_masked_softmax/parts.h"
 
 namespace tilewright::ops {
+namespace {
+
+// A mask of the dtype's lowest value swallows the score, in f16 too, where a wider sum would not.
+double lowest(DType dtype) {
+  return dtype == DType::f16    ? -65504.0
+         : dtype == DType::bf16 ? -0x1.fep127
+                                : static_cast<double>(std::numeric_limits<float>::lowest());
+}
+
+}  // namespace
 
 std::vector<HostTensor> scaled_masked_softmax_reference(std::span<const HostTensor> inputs,
                                                         const Attributes& attributes) {
@@ -24,9 +34,11 @@ std::vector<HostTensor> scaled_masked_softmax_reference(std::span<const HostTens
         double highest = -std::numeric_limits<double>::infinity();
         for (std::int64_t c = 0; c < columns; ++c) {
           double value = scores.at(first + c) * scale;
-          if (masked)
-            value += inputs[1].at(at[0] * mask_strides[0] + at[1] * mask_strides[1] + at[2] * mask_strides[2] +
-                                  c * mask_strides[3]);
+          if (masked) {
+            const double mask = inputs[1].at(at[0] * mask_strides[0] + at[1] * mask_strides[1] +
+                                             at[2] * mask_strides[2] + c * mask_strides[3]);
+            value = mask <= lowest(scores.dtype) ? mask : value + mask;
+          }
           row[static_cast<std::size_t>(c)] = value;
           highest = std::max(highest, value);
         }

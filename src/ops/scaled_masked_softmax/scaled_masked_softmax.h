@@ -6,7 +6,8 @@
 namespace tilewright::ops {
 
 // scores [B, H, S, K]; mask additive, any shape that broadcasts to it, same dtype (f32, f16, bf16), or undefined.
-// Returns the scores' shape and dtype. A fully masked row (all entries the dtype's lowest value) becomes uniform.
+// Where the mask is the dtype's lowest value the score counts for nothing: a row that sees no key becomes uniform.
+// Returns the scores' shape and dtype.
 inline Tensor scaled_masked_softmax(Context& context, const Tensor& scores, const Tensor& mask, double scale) {
   static constexpr OpName kName{"scaled_masked_softmax"};
   return call(context, kName, {scores, mask}, {{"scale", scale}});
