@@ -4,11 +4,13 @@
 
 namespace tilewright::hub::jinja {
 
-Bound::Bound(const char* function, Arguments& arguments, std::initializer_list<const char*> parameters, std::size_t required)
+Bound::Bound(const char* function, Arguments& arguments, std::initializer_list<const char*> parameters,
+             std::size_t required)
     : values_(parameters.size(), Value::missing()) {
   const std::string who = std::string(function) + "()";
   if (arguments.positional.size() > parameters.size())
-    throw Fault{who + " takes at most " + std::to_string(parameters.size()) + " arguments (" + std::to_string(arguments.positional.size()) + " given)"};
+    throw Fault{who + " takes at most " + std::to_string(parameters.size()) + " arguments (" +
+                std::to_string(arguments.positional.size()) + " given)"};
   for (std::size_t i = 0; i < arguments.positional.size(); ++i) values_[i] = arguments.positional[i];
   for (auto& [name, value] : arguments.named) {
     std::size_t i = 0;
@@ -25,7 +27,9 @@ Bound::Bound(const char* function, Arguments& arguments, std::initializer_list<c
 }
 
 bool Bound::truth_or(std::size_t i, bool otherwise) const { return has(i) ? truth(values_[i]) : otherwise; }
-std::int64_t Bound::integer_or(std::size_t i, std::int64_t otherwise) const { return has(i) ? as_index(values_[i]) : otherwise; }
+std::int64_t Bound::integer_or(std::size_t i, std::int64_t otherwise) const {
+  return has(i) ? as_index(values_[i]) : otherwise;
+}
 
 const std::string& Bound::text(std::size_t i) const {
   if (values_[i].is_undefined()) throw Fault{values_[i].hint()};

@@ -10,9 +10,10 @@ namespace tilewright::hub::jinja {
 
 class Bound {
  public:
-  // `parameters` in order; a name that starts with '/' cannot be given by keyword. The first `required` have no default.
-  // Throws Fault for too many, unknown, repeated or absent arguments.
-  Bound(const char* function, Arguments& arguments, std::initializer_list<const char*> parameters, std::size_t required);
+  // `parameters` in order; a name that starts with '/' cannot be given by keyword. The first `required` have no
+  // default. Throws Fault for too many, unknown, repeated or absent arguments.
+  Bound(const char* function, Arguments& arguments, std::initializer_list<const char*> parameters,
+        std::size_t required);
 
   bool has(std::size_t i) const { return !values_[i].is(Kind::missing); }
   const Value& operator[](std::size_t i) const { return values_[i]; }  // missing when absent

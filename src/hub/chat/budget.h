@@ -13,15 +13,15 @@ struct Fault {
 };
 
 struct Budget {
-  std::int64_t steps = 50'000'000;  // evaluated nodes, loop turns, and one per 64 bytes made
-  std::int64_t live_bytes = 768 << 20;        // strings, lists and dicts alive at once
-  std::size_t output_bytes = 256 << 20;       // rendered text
-  int call_depth = 200;                       // nested macro and recursive-loop calls (Python stops near 180)
-  std::size_t stack_bytes = 4 << 20;          // of the thread's stack
+  std::int64_t steps = 50'000'000;       // evaluated nodes, loop turns, and one per 64 bytes made
+  std::int64_t live_bytes = 768 << 20;   // strings, lists and dicts alive at once
+  std::size_t output_bytes = 256 << 20;  // rendered text
+  int call_depth = 200;                  // nested macro and recursive-loop calls (Python stops near 180)
+  std::size_t stack_bytes = 4 << 20;     // of the thread's stack
 };
 
-// The budget of the rendering that runs on this thread, or null. Values are made deep inside operators and filters, where
-// no interpreter is at hand; they meter themselves against this.
+// The budget of the rendering that runs on this thread, or null. Values are made deep inside operators and filters,
+// where no interpreter is at hand; they meter themselves against this.
 extern thread_local Budget* current_budget;
 
 // Counts work; throws Fault when the steps are used up.

@@ -11,20 +11,27 @@ Value Interpreter::evaluate(const Expression& node, const ScopePtr& scope) {
   check_stack();
   line_ = node.line;
   switch (node.operation) {
-    case Operation::constant: return node.constant;
+    case Operation::constant:
+      return node.constant;
     case Operation::name:
-    case Operation::namespace_item: return evaluate_name(node, scope);
+    case Operation::namespace_item:
+      return evaluate_name(node, scope);
     case Operation::tuple:
     case Operation::list:
     case Operation::dict:
-    case Operation::concatenate: return evaluate_container(node, scope);
+    case Operation::concatenate:
+      return evaluate_container(node, scope);
     case Operation::attribute:
     case Operation::subscript:
-    case Operation::slice: return evaluate_access(node, scope);
-    case Operation::call: return evaluate_call(node, scope);
+    case Operation::slice:
+      return evaluate_access(node, scope);
+    case Operation::call:
+      return evaluate_call(node, scope);
     case Operation::filter:
-    case Operation::test: return evaluate_filter(node, scope);
-    case Operation::logical_not: return Value::boolean(!truth(evaluate(*node.items[0], scope)));
+    case Operation::test:
+      return evaluate_filter(node, scope);
+    case Operation::logical_not:
+      return Value::boolean(!truth(evaluate(*node.items[0], scope)));
     case Operation::logical_and: {
       Value left = evaluate(*node.items[0], scope);
       return truth(left) ? evaluate(*node.items[1], scope) : left;
@@ -33,9 +40,12 @@ Value Interpreter::evaluate(const Expression& node, const ScopePtr& scope) {
       Value left = evaluate(*node.items[0], scope);
       return truth(left) ? left : evaluate(*node.items[1], scope);
     }
-    case Operation::compare: return evaluate_compare(node, scope);
-    case Operation::conditional: return evaluate_conditional(node, scope);
-    default: return evaluate_binary(node, scope);
+    case Operation::compare:
+      return evaluate_compare(node, scope);
+    case Operation::conditional:
+      return evaluate_conditional(node, scope);
+    default:
+      return evaluate_binary(node, scope);
   }
 }
 
@@ -55,15 +65,24 @@ Value Interpreter::evaluate_binary(const Expression& node, const ScopePtr& scope
   const Value b = node.items.size() > 1 ? evaluate(*node.items[1], scope) : Value();
   line_ = node.line;
   switch (node.operation) {
-    case Operation::negate: return negate(a);
-    case Operation::plus: return plus(a);
-    case Operation::add: return add(a, b);
-    case Operation::subtract: return subtract(a, b);
-    case Operation::multiply: return multiply(a, b);
-    case Operation::divide: return divide(a, b);
-    case Operation::floor_divide: return floor_divide(a, b);
-    case Operation::modulo: return modulo(a, b);
-    default: return power(a, b);
+    case Operation::negate:
+      return negate(a);
+    case Operation::plus:
+      return plus(a);
+    case Operation::add:
+      return add(a, b);
+    case Operation::subtract:
+      return subtract(a, b);
+    case Operation::multiply:
+      return multiply(a, b);
+    case Operation::divide:
+      return divide(a, b);
+    case Operation::floor_divide:
+      return floor_divide(a, b);
+    case Operation::modulo:
+      return modulo(a, b);
+    default:
+      return power(a, b);
   }
 }
 
@@ -104,14 +123,30 @@ Value Interpreter::evaluate_compare(const Expression& node, const ScopePtr& scop
     Value right = evaluate(*node.items[i + 1], scope);
     line_ = node.line;
     switch (node.relations[i]) {
-      case Relation::equal: holds = equal(left, right); break;
-      case Relation::not_equal: holds = !equal(left, right); break;
-      case Relation::less: holds = less(left, right, "<"); break;
-      case Relation::greater: holds = less(right, left, ">"); break;
-      case Relation::less_equal: holds = at_most(left, right, "<="); break;
-      case Relation::greater_equal: holds = at_most(right, left, ">="); break;
-      case Relation::in: holds = contains(right, left); break;
-      case Relation::not_in: holds = !contains(right, left); break;
+      case Relation::equal:
+        holds = equal(left, right);
+        break;
+      case Relation::not_equal:
+        holds = !equal(left, right);
+        break;
+      case Relation::less:
+        holds = less(left, right, "<");
+        break;
+      case Relation::greater:
+        holds = less(right, left, ">");
+        break;
+      case Relation::less_equal:
+        holds = at_most(left, right, "<=");
+        break;
+      case Relation::greater_equal:
+        holds = at_most(right, left, ">=");
+        break;
+      case Relation::in:
+        holds = contains(right, left);
+        break;
+      case Relation::not_in:
+        holds = !contains(right, left);
+        break;
     }
     if (!holds) return Value::boolean(false);
     left = std::move(right);

@@ -17,20 +17,29 @@ const Token& ExpressionParser::take() {
 bool ExpressionParser::skip_operation(std::string_view text) { return is_operation(text) && (take(), true); }
 bool ExpressionParser::skip_name(std::string_view text) { return is_name(text) && (take(), true); }
 
-void ExpressionParser::error(const std::string& what, int line, const std::string& expected, const std::string& found) const {
+void ExpressionParser::error(const std::string& what, int line, const std::string& expected,
+                             const std::string& found) const {
   fail_at(name_, line, what, expected, found);
 }
 
 std::string ExpressionParser::describe(const Token& token) {
   switch (token.kind) {
-    case TokenKind::data: return "text";
-    case TokenKind::variable_begin: return "{{";
-    case TokenKind::variable_end: return "}}";
-    case TokenKind::block_begin: return "{%";
-    case TokenKind::block_end: return "%}";
-    case TokenKind::string: return "a string";
-    case TokenKind::end: return "end of template";
-    default: return token.text;
+    case TokenKind::data:
+      return "text";
+    case TokenKind::variable_begin:
+      return "{{";
+    case TokenKind::variable_end:
+      return "}}";
+    case TokenKind::block_begin:
+      return "{%";
+    case TokenKind::block_end:
+      return "%}";
+    case TokenKind::string:
+      return "a string";
+    case TokenKind::end:
+      return "end of template";
+    default:
+      return token.text;
   }
 }
 
@@ -97,13 +106,15 @@ ExpressionPtr ExpressionParser::condition_free() { return logical_or(); }
 
 ExpressionPtr ExpressionParser::logical_or() {
   ExpressionPtr left = logical_and();
-  for (int line = left->line; skip_name("or"); line = current().line) left = make(Operation::logical_or, line, std::move(left), logical_and());
+  for (int line = left->line; skip_name("or"); line = current().line)
+    left = make(Operation::logical_or, line, std::move(left), logical_and());
   return left;
 }
 
 ExpressionPtr ExpressionParser::logical_and() {
   ExpressionPtr left = logical_not();
-  for (int line = left->line; skip_name("and"); line = current().line) left = make(Operation::logical_and, line, std::move(left), logical_not());
+  for (int line = left->line; skip_name("and"); line = current().line)
+    left = make(Operation::logical_and, line, std::move(left), logical_not());
   return left;
 }
 
@@ -117,10 +128,11 @@ ExpressionPtr ExpressionParser::logical_not() {
 }
 
 ExpressionPtr ExpressionParser::comparison() {
+  const int line = current().line;
   ExpressionPtr first = sum();
   ExpressionPtr node;
   const auto relation = [&](Relation kind) {
-    if (!node) node = make(Operation::compare, first->line, std::move(first));
+    if (!node) node = make(Operation::compare, line, std::move(first));
     node->relations.push_back(kind);
     node->items.push_back(sum());
   };
@@ -255,8 +267,12 @@ ExpressionPtr ExpressionParser::tuple(const TupleStyle& style) {
   while (true) {
     if (!items.empty()) expect_operation(",");
     const TokenKind kind = current().kind;
-    if (kind == TokenKind::variable_end || kind == TokenKind::block_end || is_operation(")") || (style.end_word && is_name(style.end_word))) break;
-    items.push_back(style.simplified ? primary(style.with_namespace) : style.with_condition ? expression() : condition_free());
+    if (kind == TokenKind::variable_end || kind == TokenKind::block_end || is_operation(")") ||
+        (style.end_word && is_name(style.end_word)))
+      break;
+    items.push_back(style.simplified       ? primary(style.with_namespace)
+                    : style.with_condition ? expression()
+                                           : condition_free());
     if (!is_operation(",")) break;
     is_tuple = true;
   }
@@ -326,7 +342,8 @@ ExpressionPtr ExpressionParser::subscript(ExpressionPtr owner) {
       node->text = key.text;
       return node;
     }
-    if (key.kind != TokenKind::integer) error("unexpected token after '.'", key.line, "a name or a number", describe(key));
+    if (key.kind != TokenKind::integer)
+      error("unexpected token after '.'", key.line, "a name or a number", describe(key));
     auto index = make(Operation::constant, key.line);
     index->constant = Value::integer(key.integer);
     return make(Operation::subscript, token.line, std::move(owner), std::move(index));
@@ -357,7 +374,9 @@ ExpressionPtr ExpressionParser::subscript_argument(ExpressionPtr owner) {
     if (!is_operation(":")) return make(Operation::subscript, line, std::move(owner), std::move(start));
   }
   take();
-  const auto bound = [&]() -> ExpressionPtr { return is_operation(":") || is_operation("]") || is_operation(",") ? nullptr : expression(); };
+  const auto bound = [&]() -> ExpressionPtr {
+    return is_operation(":") || is_operation("]") || is_operation(",") ? nullptr : expression();
+  };
   auto node = make(Operation::slice, line, std::move(owner));
   node->items.push_back(std::move(start));
   node->items.push_back(bound());
@@ -429,8 +448,8 @@ ExpressionPtr ExpressionParser::test(ExpressionPtr value) {
   const TokenKind kind = current().kind;
   if (is_operation("(")) {
     node->arguments = call_arguments();
-  } else if ((kind == TokenKind::name || kind == TokenKind::string || kind == TokenKind::integer || kind == TokenKind::real ||
-              is_operation("[") || is_operation("{")) &&
+  } else if ((kind == TokenKind::name || kind == TokenKind::string || kind == TokenKind::integer ||
+              kind == TokenKind::real || is_operation("[") || is_operation("{")) &&
              !is_name("else") && !is_name("or") && !is_name("and")) {
     if (is_name("is")) error("tests cannot be chained with is", current().line);
     node->arguments = std::make_unique<CallArguments>();
@@ -442,7 +461,8 @@ ExpressionPtr ExpressionParser::test(ExpressionPtr value) {
 
 void ExpressionParser::check_assignable(const Expression& target) const {
   if (target.operation == Operation::name || target.operation == Operation::namespace_item) return;
-  if (target.operation != Operation::tuple) error("cannot assign to this expression", target.line, "a name or a tuple of names");
+  if (target.operation != Operation::tuple)
+    error("cannot assign to this expression", target.line, "a name or a tuple of names");
   for (const auto& item : target.items) check_assignable(*item);
 }
 

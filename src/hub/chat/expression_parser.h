@@ -18,14 +18,17 @@ class ExpressionParser {
   const Token& current() const { return tokens_[at_]; }
   const Token& ahead() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
   const Token& take();
-  bool is_operation(std::string_view text) const { return current().kind == TokenKind::operation && current().text == text; }
+  bool is_operation(std::string_view text) const {
+    return current().kind == TokenKind::operation && current().text == text;
+  }
   bool is_name(std::string_view text) const { return current().kind == TokenKind::name && current().text == text; }
   bool skip_operation(std::string_view text);
   bool skip_name(std::string_view text);
   void expect_operation(const char* text);
   const Token& expect_name();
   void expect(TokenKind kind, const char* what);
-  [[noreturn]] void error(const std::string& what, int line, const std::string& expected = "", const std::string& found = "") const;
+  [[noreturn]] void error(const std::string& what, int line, const std::string& expected = "",
+                          const std::string& found = "") const;
   static std::string describe(const Token& token);
 
   ExpressionPtr make(Operation operation, int line) const;

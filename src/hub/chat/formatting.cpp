@@ -29,7 +29,8 @@ struct Style {
 
 std::string printed(double value, char type, int precision, bool alternate) {
   char buffer[1024];
-  const char spec[] = {'%', alternate ? '#' : '.', alternate ? '.' : '*', alternate ? '*' : type, alternate ? type : '\0', '\0'};
+  const char spec[] = {
+      '%', alternate ? '#' : '.', alternate ? '.' : '*', alternate ? '*' : type, alternate ? type : '\0', '\0'};
   const int n = std::snprintf(buffer, sizeof buffer, spec, std::min(precision, most_digits), value);
   return std::string(buffer, static_cast<std::size_t>(std::clamp(n, 0, static_cast<int>(sizeof buffer) - 1)));
 }
@@ -46,18 +47,26 @@ std::string float_digits(double value, char type, int precision, bool alternate)
 std::string integer_digits(std::int64_t value, char type) {
   const auto magnitude = value < 0 ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   switch (type) {
-    case 'x': return fmt::format("{:x}", magnitude);
-    case 'X': return fmt::format("{:X}", magnitude);
-    case 'o': return fmt::format("{:o}", magnitude);
-    case 'b': return fmt::format("{:b}", magnitude);
-    default: return fmt::format("{}", magnitude);
+    case 'x':
+      return fmt::format("{:x}", magnitude);
+    case 'X':
+      return fmt::format("{:X}", magnitude);
+    case 'o':
+      return fmt::format("{:o}", magnitude);
+    case 'b':
+      return fmt::format("{:b}", magnitude);
+    default:
+      return fmt::format("{}", magnitude);
   }
 }
 
-std::string base_prefix(char type) { return type == 'x' ? "0x" : type == 'X' ? "0X" : type == 'o' ? "0o" : type == 'b' ? "0b" : ""; }
+std::string base_prefix(char type) {
+  return type == 'x' ? "0x" : type == 'X' ? "0X" : type == 'o' ? "0o" : type == 'b' ? "0b" : "";
+}
 
 std::string grouped(const std::string& number, char separator, std::size_t every) {
-  const std::size_t whole = number.find_first_not_of("0123456789abcdefABCDEF") == number.npos ? number.size() : number.find_first_of(".e%");
+  const std::size_t whole =
+      number.find_first_not_of("0123456789abcdefABCDEF") == number.npos ? number.size() : number.find_first_of(".e%");
   const std::size_t end = whole == number.npos ? number.size() : whole;
   std::string out;
   for (std::size_t i = 0; i < end; ++i) {
@@ -108,7 +117,8 @@ Style parse_style(const std::string& text) {
     style.align = static_cast<char>(spec[0]);
     at = 1;
   }
-  if (at < spec.size() && (spec[at] == '+' || spec[at] == '-' || spec[at] == ' ')) style.sign = static_cast<char>(spec[at++]);
+  if (at < spec.size() && (spec[at] == '+' || spec[at] == '-' || spec[at] == ' '))
+    style.sign = static_cast<char>(spec[at++]);
   if (at < spec.size() && spec[at] == '#') style.alternate = true, ++at;
   if (at < spec.size() && spec[at] == '0' && !style.align) style.fill = '0', style.align = '=', ++at;
   style.width = digits_at(spec, at);
@@ -129,7 +139,8 @@ std::string format_real(double value, Style style) {
   if (type == '\0' && style.precision < 0) {
     digits = repr_of_real(std::fabs(value));
   } else if (type == '\0') {
-    digits = std::isfinite(value) ? printed(std::fabs(value), 'g', std::max(style.precision, 1), style.alternate) : float_digits(value, 'g', 0, false);
+    digits = std::isfinite(value) ? printed(std::fabs(value), 'g', std::max(style.precision, 1), style.alternate)
+                                  : float_digits(value, 'g', 0, false);
     if (std::isfinite(value) && digits.find_first_of(".e") == digits.npos) digits += ".0";
   } else if (type == '%') {
     digits = float_digits(value * 100, 'f', style.precision, style.alternate) + "%";
@@ -143,20 +154,26 @@ std::string format_real(double value, Style style) {
 }
 
 std::string format_integer(std::int64_t value, const Style& style) {
-  if (style.type && std::string_view("eEfFgG%").find(style.type) != std::string_view::npos) return format_real(static_cast<double>(value), style);
+  if (style.type && std::string_view("eEfFgG%").find(style.type) != std::string_view::npos)
+    return format_real(static_cast<double>(value), style);
   if (style.precision >= 0) throw Fault{"Precision not allowed in integer format specifier"};
   if (style.type == 'c') {
-    if (value < 0 || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) throw Fault{"%c arg not in range(0x110000)"};
+    if (value < 0 || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+      throw Fault{"%c arg not in range(0x110000)"};
     return laid_out("", encode(std::u32string(1, static_cast<char32_t>(value))), style, '<');
   }
-  if (style.type && std::string_view("bdnoxX").find(style.type) == std::string_view::npos) throw Fault{std::string("Unknown format code '") + style.type + "' for object of type 'int'"};
+  if (style.type && std::string_view("bdnoxX").find(style.type) == std::string_view::npos)
+    throw Fault{std::string("Unknown format code '") + style.type + "' for object of type 'int'"};
   std::string digits = integer_digits(value, style.type);
-  if (style.grouping) digits = grouped(digits, style.grouping, style.type && style.type != 'd' && style.type != 'n' ? 4 : 3);
-  return laid_out(sign_of(value < 0, style.sign) + (style.alternate ? base_prefix(style.type) : ""), digits, style, '>');
+  if (style.grouping)
+    digits = grouped(digits, style.grouping, style.type && style.type != 'd' && style.type != 'n' ? 4 : 3);
+  return laid_out(sign_of(value < 0, style.sign) + (style.alternate ? base_prefix(style.type) : ""), digits, style,
+                  '>');
 }
 
 std::string format_text(const std::string& text, const Style& style) {
-  if (style.type && style.type != 's') throw Fault{std::string("Unknown format code '") + style.type + "' for object of type 'str'"};
+  if (style.type && style.type != 's')
+    throw Fault{std::string("Unknown format code '") + style.type + "' for object of type 'str'"};
   if (style.align == '=' && style.fill != '0') throw Fault{"'=' alignment not allowed in string format specifier"};
   std::string shown = text;
   if (style.precision >= 0) shown = encode(decode(text).substr(0, static_cast<std::size_t>(style.precision)));
@@ -188,7 +205,9 @@ class FieldFormatter {
           if (format[end] == '{') ++open;
           if (format[end] == '}' && --open == 0) break;
         }
-        if (end == format.size()) throw Fault{i + 1 == format.size() ? "Single '{' encountered in format string" : "expected '}' before end of string"};
+        if (end == format.size())
+          throw Fault{i + 1 == format.size() ? "Single '{' encountered in format string"
+                                             : "expected '}' before end of string"};
         out += field(format.substr(i + 1, end - i - 1), depth);
         i = end;
       }
@@ -209,7 +228,8 @@ class FieldFormatter {
     std::string_view rest = text.substr(name_end);
     char conversion = '\0';
     if (rest.starts_with('!')) {
-      if (rest.size() < 2 || (rest.size() > 2 && rest[2] != ':')) throw Fault{"expected ':' after conversion specifier"};
+      if (rest.size() < 2 || (rest.size() > 2 && rest[2] != ':'))
+        throw Fault{"expected ':' after conversion specifier"};
       conversion = rest[1];
       rest.remove_prefix(2);
     }
@@ -229,10 +249,12 @@ class FieldFormatter {
     Value value = Value::missing();
     if (number) {
       if (head.size() > 6) throw Fault{"Too many decimal digits in format string"};
-      if (head.empty() ? manual_ : automatic_ > 0) throw Fault{"cannot switch between automatic and manual field numbering"};
+      if (head.empty() ? manual_ : automatic_ > 0)
+        throw Fault{"cannot switch between automatic and manual field numbering"};
       if (!head.empty()) manual_ = true;
       const std::size_t at = head.empty() ? automatic_++ : std::stoul(head);
-      if (at >= arguments_.positional.size()) throw Fault{"Replacement index " + std::to_string(at) + " out of range for positional args tuple"};
+      if (at >= arguments_.positional.size())
+        throw Fault{"Replacement index " + std::to_string(at) + " out of range for positional args tuple"};
       value = arguments_.positional[at];
     } else {
       for (const auto& [key, item] : arguments_.named)
@@ -247,8 +269,10 @@ class FieldFormatter {
       if (end == rest.npos) throw Fault{"Missing ']' in format string"};
       const std::string key(rest.substr(1, end - 1));
       if (key.empty()) throw Fault{"Empty attribute in format string"};
-      const bool digits = key.size() < 7 && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
-      value = attribute ? get_attribute(value, key) : get_item(value, digits ? Value::integer(std::stol(key)) : Value::string(key));
+      const bool digits =
+          key.size() < 7 && std::all_of(key.begin(), key.end(), [](char c) { return c >= '0' && c <= '9'; });
+      value = attribute ? get_attribute(value, key)
+                        : get_item(value, digits ? Value::integer(std::stol(key)) : Value::string(key));
       rest.remove_prefix(attribute ? end : end + 1);
     }
     return value;
@@ -261,9 +285,11 @@ class FieldFormatter {
 
 class PercentFormatter {
  public:
-  PercentFormatter(const Value& format, const Value& arguments) : text_(format.text()), markup_(format.is_markup()), arguments_(arguments) {
-    mapping_ = !arguments.is(Kind::tuple) && !arguments.is(Kind::string) &&
-               (arguments.is(Kind::dict) || arguments.is(Kind::list) || arguments.is(Kind::range) || arguments.is_undefined());
+  PercentFormatter(const Value& format, const Value& arguments)
+      : text_(format.text()), markup_(format.is_markup()), arguments_(arguments) {
+    mapping_ =
+        !arguments.is(Kind::tuple) && !arguments.is(Kind::string) &&
+        (arguments.is(Kind::dict) || arguments.is(Kind::list) || arguments.is(Kind::range) || arguments.is_undefined());
   }
 
   std::string run() {
@@ -297,7 +323,8 @@ class PercentFormatter {
     if (c == '*') {
       const Value value = take();
       if (!value.is_whole()) throw Fault{"* wants int"};
-      if (std::abs(static_cast<double>(value.as_integer())) > widest) throw Fault{"a field width beyond 100000 is unsupported"};
+      if (std::abs(static_cast<double>(value.as_integer())) > widest)
+        throw Fault{"a field width beyond 100000 is unsupported"};
       c = next();
       return static_cast<int>(value.as_integer());
     }
@@ -378,9 +405,11 @@ class PercentFormatter {
     if (std::string_view("eEfFgG").find(type) != std::string_view::npos) {
       if (!value.is_number()) throw Fault{"must be real number, not " + type_name(value)};
       const double x = value.as_real();
-      return laid_out(sign_of(std::signbit(x) && !std::isnan(x), style.sign), float_digits(x, type, style.precision, style.alternate), style, '>');
+      return laid_out(sign_of(std::signbit(x) && !std::isnan(x), style.sign),
+                      float_digits(x, type, style.precision, style.alternate), style, '>');
     }
-    if (std::string_view("diuoxX").find(type) == std::string_view::npos) throw Fault{std::string("unsupported format character '") + type + "'"};
+    if (std::string_view("diuoxX").find(type) == std::string_view::npos)
+      throw Fault{std::string("unsupported format character '") + type + "'"};
     if (!value.is_number() || (value.is(Kind::real) && std::string_view("oxX").find(type) != std::string_view::npos))
       throw Fault{std::string("%") + type + " format: a real number is required, not " + type_name(value)};
     const std::int64_t n = value.is(Kind::real) ? integer_from_real(value.as_real()).as_integer() : value.as_integer();
@@ -401,20 +430,28 @@ class PercentFormatter {
 
 }  // namespace
 
-std::string percent_format(const Value& format, const Value& arguments) { return PercentFormatter(format, arguments).run(); }
+std::string percent_format(const Value& format, const Value& arguments) {
+  return PercentFormatter(format, arguments).run();
+}
 
-std::string format_fields(const Value& format, Arguments& arguments) { return FieldFormatter(arguments).run(format.text(), 0); }
+std::string format_fields(const Value& format, Arguments& arguments) {
+  return FieldFormatter(arguments).run(format.text(), 0);
+}
 
 std::string format_value(const Value& value, const std::string& spec) {
   if (spec.empty()) return str(value);
   if (value.is_undefined()) throw Fault{"unsupported format string passed to Undefined.__format__"};
   const Style style = parse_style(spec);
   switch (value.kind()) {
-    case Kind::string: return format_text(value.text(), style);
+    case Kind::string:
+      return format_text(value.text(), style);
     case Kind::boolean:
-    case Kind::integer: return format_integer(value.as_integer(), style);
-    case Kind::real: return format_real(value.as_real(), style);
-    default: throw Fault{"unsupported format string passed to " + type_name(value) + ".__format__"};
+    case Kind::integer:
+      return format_integer(value.as_integer(), style);
+    case Kind::real:
+      return format_real(value.as_real(), style);
+    default:
+      throw Fault{"unsupported format string passed to " + type_name(value) + ".__format__"};
   }
 }
 

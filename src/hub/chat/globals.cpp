@@ -36,7 +36,8 @@ Value make_range(Interpreter&, Arguments& given) {
   const Bound bound("range", given, {"/start", "/stop", "/step"}, 1);
   const std::int64_t first = as_index(bound[0]);
   const bool one = !bound.has(1);
-  return Value::of(Kind::range, std::make_shared<Range>(one ? 0 : first, one ? first : as_index(bound[1]), bound.integer_or(2, 1)));
+  return Value::of(Kind::range,
+                   std::make_shared<Range>(one ? 0 : first, one ? first : as_index(bound[1]), bound.integer_or(2, 1)));
 }
 
 Value make_namespace(Interpreter& interpreter, Arguments& given) {
@@ -67,23 +68,27 @@ struct DictGlobal : Function {
 };
 
 struct Cycler : Function {
-  explicit Cycler(Values values) : Function(sizeof(Cycler), checked_depth(Value::tuple(values).depth() + 1)), items(std::move(values)) {}
+  explicit Cycler(Values values)
+      : Function(sizeof(Cycler), checked_depth(Value::tuple(values).depth() + 1)), items(std::move(values)) {}
   Value call(Interpreter&, Arguments) override { throw Fault{"'Cycler' object is not callable"}; }
   Value attribute(std::string_view name) override {
     if (name == "current") return items[*position];
     if (name == "items") return Value::tuple(items);
     if (name == "pos") return Value::integer(static_cast<std::int64_t>(*position));
     if (name != "next" && name != "reset") return Value::missing();
-    return make_function(std::string(name), [values = items, at = position, next = name == "next"](Interpreter&, Arguments& given) {
-      const Bound bound("cycler method", given, {}, 0);
-      if (!next) {
-        *at = 0;
-        return Value::none();
-      }
-      const Value value = values[*at];
-      *at = (*at + 1) % values.size();
-      return value;
-    }, depth);
+    return make_function(
+        std::string(name),
+        [values = items, at = position, next = name == "next"](Interpreter&, Arguments& given) {
+          const Bound bound("cycler method", given, {}, 0);
+          if (!next) {
+            *at = 0;
+            return Value::none();
+          }
+          const Value value = values[*at];
+          *at = (*at + 1) % values.size();
+          return value;
+        },
+        depth);
   }
   std::string representation() const override { return "<Cycler>"; }
   Values items;
@@ -96,7 +101,9 @@ struct Joiner : Function {
     const Bound bound("joiner", given, {}, 0);
     return std::exchange(used, true) ? separator : Value::string("");
   }
-  Value attribute(std::string_view name) override { return name == "sep" ? separator : name == "used" ? Value::boolean(used) : Value::missing(); }
+  Value attribute(std::string_view name) override {
+    return name == "sep" ? separator : name == "used" ? Value::boolean(used) : Value::missing();
+  }
   std::string representation() const override { return "<Joiner>"; }
   Value separator;
   bool used = false;
@@ -156,7 +163,9 @@ Value find_global(std::string_view name) {
       const Bound bound("joiner", given, {"sep"}, 0);
       return Value::of(Kind::function, std::make_shared<Joiner>(bound.has(0) ? bound[0] : Value::string(", ")));
     });
-  if (name == "lipsum") return make_function("lipsum", [](Interpreter&, Arguments&) -> Value { throw Fault{"the global 'lipsum' is unsupported"}; });
+  if (name == "lipsum")
+    return make_function("lipsum",
+                         [](Interpreter&, Arguments&) -> Value { throw Fault{"the global 'lipsum' is unsupported"}; });
   return Value::missing();
 }
 

@@ -12,8 +12,11 @@ namespace tilewright::hub::jinja {
 namespace {
 
 struct Macro : Function {
-  Macro(const Statement& statement, ScopePtr outer) : Function(sizeof(Macro), 1), node(statement), scope(std::move(outer)) {}
-  Value call(Interpreter& interpreter, Arguments arguments) override { return interpreter.call_macro(node, scope, std::move(arguments)); }
+  Macro(const Statement& statement, ScopePtr outer)
+      : Function(sizeof(Macro), 1), node(statement), scope(std::move(outer)) {}
+  Value call(Interpreter& interpreter, Arguments arguments) override {
+    return interpreter.call_macro(node, scope, std::move(arguments));
+  }
   Value attribute(std::string_view name) override {
     if (name == "name") return node.tag == Tag::macro ? Value::string(node.name) : Value::none();
     if (name == "catch_kwargs") return Value::boolean(node.kwargs_slot >= 0);
@@ -44,7 +47,8 @@ struct Interpreter::Depth {
   Interpreter& interpreter;
 };
 
-Interpreter::Interpreter(const Syntax& syntax, const std::string& name, std::unordered_map<std::string, Value> variables, const Budget& budget)
+Interpreter::Interpreter(const Syntax& syntax, const std::string& name,
+                         std::unordered_map<std::string, Value> variables, const Budget& budget)
     : syntax_(syntax), name_(name), variables_(std::move(variables)), budget_(budget) {}
 
 Interpreter::~Interpreter() {
@@ -73,7 +77,8 @@ std::string Interpreter::run() {
 
 void Interpreter::check_stack() const {
   const auto used = stack_base_ - static_cast<const char*>(__builtin_frame_address(0));
-  if (static_cast<std::size_t>(used < 0 ? -used : used) > budget_.stack_bytes) throw Fault{"the template is nested too deeply"};
+  if (static_cast<std::size_t>(used < 0 ? -used : used) > budget_.stack_bytes)
+    throw Fault{"the template is nested too deeply"};
 }
 
 ScopePtr Interpreter::enter(const ScopePlan& plan, const ScopePtr& parent) {
@@ -135,7 +140,8 @@ Interpreter::Flow Interpreter::execute(const Statement& node, const ScopePtr& sc
           write(str(evaluate(*item, scope)));
       }
       return Flow::next;
-    case Tag::condition: return execute_condition(node, scope);
+    case Tag::condition:
+      return execute_condition(node, scope);
     case Tag::for_loop: {
       const Value iterable = evaluate(*node.value, scope);
       line_ = node.line;
@@ -150,10 +156,15 @@ Interpreter::Flow Interpreter::execute(const Statement& node, const ScopePtr& sc
       assign(*node.targets[0], value, scope);
       return Flow::next;
     }
-    case Tag::macro: at(scope, node.place) = make_macro(node, scope); return Flow::next;
-    case Tag::break_loop: return Flow::break_loop;
-    case Tag::continue_loop: return Flow::continue_loop;
-    default: return execute_block(node, scope);
+    case Tag::macro:
+      at(scope, node.place) = make_macro(node, scope);
+      return Flow::next;
+    case Tag::break_loop:
+      return Flow::break_loop;
+    case Tag::continue_loop:
+      return Flow::continue_loop;
+    default:
+      return execute_block(node, scope);
   }
 }
 
@@ -168,7 +179,8 @@ Interpreter::Flow Interpreter::execute_block(const Statement& node, const ScopeP
   switch (node.tag) {
     case Tag::with: {
       const ScopePtr inner = enter(node.body_scope, scope);
-      for (std::size_t i = 0; i < node.targets.size(); ++i) assign(*node.targets[i], evaluate(*node.expressions[i], scope), inner);
+      for (std::size_t i = 0; i < node.targets.size(); ++i)
+        assign(*node.targets[i], evaluate(*node.expressions[i], scope), inner);
       return execute(node.body, inner);
     }
     case Tag::generation: {
@@ -181,7 +193,8 @@ Interpreter::Flow Interpreter::execute_block(const Statement& node, const ScopeP
       write(str(evaluate_call(*node.value, scope, &caller)));
       return Flow::next;
     }
-    default: break;  // filter and set blocks
+    default:
+      break;  // filter and set blocks
   }
   const ScopePtr inner = enter(node.body_scope, scope);
   Flow flow = Flow::next;
@@ -205,19 +218,25 @@ Interpreter::Flow Interpreter::execute_block(const Statement& node, const ScopeP
   return Flow::next;
 }
 
-std::string Interpreter::run_loop_again(const Statement& node, const ScopePtr& scope, const Value& iterable, std::int64_t depth) {
+std::string Interpreter::run_loop_again(const Statement& node, const ScopePtr& scope, const Value& iterable,
+                                        std::int64_t depth) {
   const Depth guard(*this);
   check_stack();
   return capture([&] { return loop(node, scope, iterable, depth); });
 }
 
-Interpreter::Flow Interpreter::loop(const Statement& node, const ScopePtr& scope, const Value& iterable, std::int64_t depth) {
+Interpreter::Flow Interpreter::loop(const Statement& node, const ScopePtr& scope, const Value& iterable,
+                                    std::int64_t depth) {
   std::shared_ptr<Iterator> items = iterate_or_fault(iterable);
   Value source = iterable;
   if (node.test) {
     struct Filtered : Iterator {
       Filtered(Interpreter& owner, const Statement& loop_node, ScopePtr outer, std::shared_ptr<Iterator> all)
-          : Iterator(sizeof(Filtered), checked_depth(all->depth + 1)), interpreter(owner), node(loop_node), scope(std::move(outer)), from(std::move(all)) {}
+          : Iterator(sizeof(Filtered), checked_depth(all->depth + 1)),
+            interpreter(owner),
+            node(loop_node),
+            scope(std::move(outer)),
+            from(std::move(all)) {}
       bool next(Value& out) override {
         while (from->next(out)) {
           const ScopePtr inner = interpreter.enter(node.test_scope, scope);
@@ -240,7 +259,9 @@ Interpreter::Flow Interpreter::loop(const Statement& node, const ScopePtr& scope
   if (node.extended) {
     std::function<Value(const Value&, std::int64_t)> again;
     if (node.recursive)
-      again = [this, &node, scope](const Value& inner, std::int64_t level) { return Value::string(run_loop_again(node, scope, inner, level)); };
+      again = [this, &node, scope](const Value& inner, std::int64_t level) {
+        return Value::string(run_loop_again(node, scope, inner, level));
+      };
     variable = std::make_shared<LoopVariable>(source, items, depth, std::move(again));
   }
   bool completed = false;  // jinja2 runs the else part unless some turn reached the end of the body
@@ -260,7 +281,8 @@ Interpreter::Flow Interpreter::loop(const Statement& node, const ScopePtr& scope
 }
 
 void Interpreter::check_namespaces(const Expression& target, const ScopePtr& scope) {
-  if (target.operation == Operation::namespace_item && !at(scope, target.place).is(Kind::name_space)) throw Fault{"cannot assign attribute on non-namespace object"};
+  if (target.operation == Operation::namespace_item && !at(scope, target.place).is(Kind::name_space))
+    throw Fault{"cannot assign attribute on non-namespace object"};
   for (const auto& item : target.items) check_namespaces(*item, scope);
 }
 
@@ -270,16 +292,19 @@ void Interpreter::assign(const Expression& target, const Value& value, const Sco
   } else if (target.operation == Operation::namespace_item) {
     const Value space = at(scope, target.place);
     if (!space.is(Kind::name_space)) throw Fault{"cannot assign attribute on non-namespace object"};
-    if (target.attribute.starts_with('_')) throw Fault{"a namespace cannot hold names that start with '_': " + target.attribute};
+    if (target.attribute.starts_with('_'))
+      throw Fault{"a namespace cannot hold names that start with '_': " + target.attribute};
     space.name_space().set(target.attribute, value);
   } else {
     const auto items = iterate(value);
     if (!items) throw Fault{"cannot unpack non-iterable " + type_name(value) + " object"};
     Values parts;
     for (Value part; parts.size() <= target.items.size() && items->next(part);) parts.push_back(part);
-    if (parts.size() > target.items.size()) throw Fault{"too many values to unpack (expected " + std::to_string(target.items.size()) + ")"};
+    if (parts.size() > target.items.size())
+      throw Fault{"too many values to unpack (expected " + std::to_string(target.items.size()) + ")"};
     if (parts.size() < target.items.size())
-      throw Fault{"not enough values to unpack (expected " + std::to_string(target.items.size()) + ", got " + std::to_string(parts.size()) + ")"};
+      throw Fault{"not enough values to unpack (expected " + std::to_string(target.items.size()) + ", got " +
+                  std::to_string(parts.size()) + ")"};
     for (std::size_t i = 0; i < parts.size(); ++i) assign(*target.items[i], parts[i], scope);
   }
 }
@@ -305,7 +330,8 @@ Value Interpreter::call_macro(const Statement& node, const ScopePtr& outer, Argu
     return Value::missing();
   };
   Values given;
-  for (std::size_t i = 0; i < std::min(parameters, arguments.positional.size()); ++i) given.push_back(arguments.positional[i]);
+  for (std::size_t i = 0; i < std::min(parameters, arguments.positional.size()); ++i)
+    given.push_back(arguments.positional[i]);
   bool found_caller = given.size() == parameters && node.explicit_caller;
   while (given.size() < parameters) {
     const std::string& name = node.targets[given.size()]->text;
@@ -314,7 +340,8 @@ Value Interpreter::call_macro(const Statement& node, const ScopePtr& outer, Argu
   }
   if (node.caller_slot >= 0 && !found_caller) {
     const Value caller = take_named("caller");
-    slot(node.caller_slot) = caller.is(Kind::missing) || caller.is(Kind::none) ? Value::undefined("No caller defined") : caller;
+    slot(node.caller_slot) =
+        caller.is(Kind::missing) || caller.is(Kind::none) ? Value::undefined("No caller defined") : caller;
   }
   const std::string who = "macro " + repr_of_text(node.name);
   if (node.kwargs_slot >= 0) {
@@ -325,7 +352,10 @@ Value Interpreter::call_macro(const Statement& node, const ScopePtr& outer, Argu
     throw Fault{who + " takes no keyword argument " + repr_of_text(arguments.named[0].first)};
   }
   if (node.varargs_slot >= 0) {
-    slot(node.varargs_slot) = Value::tuple(arguments.positional.size() > parameters ? Values(arguments.positional.begin() + static_cast<std::ptrdiff_t>(parameters), arguments.positional.end()) : Values{});
+    slot(node.varargs_slot) = Value::tuple(
+        arguments.positional.size() > parameters
+            ? Values(arguments.positional.begin() + static_cast<std::ptrdiff_t>(parameters), arguments.positional.end())
+            : Values{});
   } else if (arguments.positional.size() > parameters) {
     throw Fault{who + " takes not more than " + std::to_string(parameters) + " argument(s)"};
   }

@@ -12,7 +12,8 @@ namespace tilewright::hub::jinja {
 
 // The run-time form of a ScopePlan.
 struct Scope : Metered {
-  Scope(std::size_t count, std::shared_ptr<Scope> outer) : Metered(sizeof(Scope) + count * sizeof(Value)), slots(count, Value::missing()), parent(std::move(outer)) {}
+  Scope(std::size_t count, std::shared_ptr<Scope> outer)
+      : Metered(sizeof(Scope) + count * sizeof(Value)), slots(count, Value::missing()), parent(std::move(outer)) {}
   Values slots;
   std::shared_ptr<Scope> parent;
 };
@@ -21,7 +22,8 @@ using ScopePtr = std::shared_ptr<Scope>;
 class Interpreter {
  public:
   // All are kept by reference or value for the time of run(). `name` stands in errors.
-  Interpreter(const Syntax& syntax, const std::string& name, std::unordered_map<std::string, Value> variables, const Budget& budget);
+  Interpreter(const Syntax& syntax, const std::string& name, std::unordered_map<std::string, Value> variables,
+              const Budget& budget);
   ~Interpreter();
 
   // Throws Error with template name and line for everything that Python raises, and when the budget is used up.

@@ -19,15 +19,30 @@ class Writer {
     spend(1);
     if (out.size() > (128u << 20)) expect_size(out.size());
     switch (value.kind()) {
-      case Kind::none: out += "null"; return;
-      case Kind::boolean: out += value.as_boolean() ? "true" : "false"; return;
-      case Kind::integer: out += std::to_string(value.as_integer()); return;
-      case Kind::real: out += number(value.as_real()); return;
-      case Kind::string: quote(value.text()); return;
+      case Kind::none:
+        out += "null";
+        return;
+      case Kind::boolean:
+        out += value.as_boolean() ? "true" : "false";
+        return;
+      case Kind::integer:
+        out += std::to_string(value.as_integer());
+        return;
+      case Kind::real:
+        out += number(value.as_real());
+        return;
+      case Kind::string:
+        quote(value.text());
+        return;
       case Kind::list:
-      case Kind::tuple: list(value.items(), level); return;
-      case Kind::dict: dict(value.dict().entries, level); return;
-      default: throw Fault{"Object of type " + type_name(value) + " is not JSON serializable"};
+      case Kind::tuple:
+        list(value.items(), level);
+        return;
+      case Kind::dict:
+        dict(value.dict().entries, level);
+        return;
+      default:
+        throw Fault{"Object of type " + type_name(value) + " is not JSON serializable"};
     }
   }
 
@@ -65,12 +80,18 @@ class Writer {
 
   static std::string key_text(const Value& key) {
     switch (key.kind()) {
-      case Kind::string: return key.text();
-      case Kind::none: return "null";
-      case Kind::boolean: return key.as_boolean() ? "true" : "false";
-      case Kind::integer: return std::to_string(key.as_integer());
-      case Kind::real: return number(key.as_real());
-      default: throw Fault{"keys must be str, int, float, bool or None, not " + type_name(key)};
+      case Kind::string:
+        return key.text();
+      case Kind::none:
+        return "null";
+      case Kind::boolean:
+        return key.as_boolean() ? "true" : "false";
+      case Kind::integer:
+        return std::to_string(key.as_integer());
+      case Kind::real:
+        return number(key.as_real());
+      default:
+        throw Fault{"keys must be str, int, float, bool or None, not " + type_name(key)};
     }
   }
 
@@ -81,7 +102,9 @@ class Writer {
     }
     std::vector<const std::pair<Value, Value>*> order;
     for (const auto& entry : entries) order.push_back(&entry);
-    if (style_.sort_keys) std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) { return less(a->first, b->first); });
+    if (style_.sort_keys)
+      std::stable_sort(order.begin(), order.end(),
+                       [](const auto* a, const auto* b) { return less(a->first, b->first); });
     out += '{';
     bool first = true;
     for (const auto* entry : order) {

@@ -46,7 +46,9 @@ class Lexer {
  private:
   [[noreturn]] void error(const std::string& what) { fail_at(name_, line_, what); }
   std::string_view rest() const { return std::string_view(text_).substr(at_); }
-  bool starts(std::string_view with, std::size_t from) const { return std::string_view(text_).substr(std::min(from, text_.size())).starts_with(with); }
+  bool starts(std::string_view with, std::size_t from) const {
+    return std::string_view(text_).substr(std::min(from, text_.size())).starts_with(with);
+  }
 
   Token& push(TokenKind kind, std::string text) {
     tokens_.push_back({kind, line_, std::move(text)});
@@ -68,7 +70,8 @@ class Lexer {
     } else if (sign != '+' && lstrip) {
       const std::size_t newline = data.rfind('\n');
       const std::size_t line_begin = newline == data.npos ? 0 : newline + 1;
-      if ((line_begin > 0 || line_starting_) && line_begin < data.size() && space_after(data, line_begin) == data.size() - line_begin)
+      if ((line_begin > 0 || line_starting_) && line_begin < data.size() &&
+          space_after(data, line_begin) == data.size() - line_begin)
         kept = data.substr(0, line_begin);
     }
     if (!kept.empty()) push(TokenKind::data, std::move(kept));
@@ -76,7 +79,9 @@ class Lexer {
   }
 
   // The sign after an opening at `at`, or 0.
-  char sign_at(std::size_t at) const { return at < text_.size() && (text_[at] == '-' || text_[at] == '+') ? text_[at] : '\0'; }
+  char sign_at(std::size_t at) const {
+    return at < text_.size() && (text_[at] == '-' || text_[at] == '+') ? text_[at] : '\0';
+  }
 
   void read_root() {
     std::size_t open = at_;
@@ -117,7 +122,8 @@ class Lexer {
   // The end of a closing tag at `at` — "+%}", "-%}" with white space, "%}" with one newline — or 0.
   std::size_t closing(std::size_t at, std::string_view mark, bool trim) const {
     if (trim && text_[at] == '+' && starts(mark, at + 1)) return at + 1 + mark.size();
-    if (text_[at] == '-' && starts(mark, at + 1)) return at + 1 + mark.size() + space_after(text_, at + 1 + mark.size());
+    if (text_[at] == '-' && starts(mark, at + 1))
+      return at + 1 + mark.size() + space_after(text_, at + 1 + mark.size());
     if (!starts(mark, at)) return 0;
     const std::size_t end = at + mark.size();
     return trim && end < text_.size() && text_[end] == '\n' ? end + 1 : end;
@@ -170,7 +176,9 @@ class Lexer {
 
   // digits with single underscores between them, from `i`; returns the end
   std::size_t digits(std::size_t i) const {
-    while (i < text_.size() && (is_ascii_digit(text_[i]) || (text_[i] == '_' && i > 0 && is_ascii_digit(text_[i - 1]) && i + 1 < text_.size() && is_ascii_digit(text_[i + 1])))) ++i;
+    while (i < text_.size() && (is_ascii_digit(text_[i]) || (text_[i] == '_' && i > 0 && is_ascii_digit(text_[i - 1]) &&
+                                                             i + 1 < text_.size() && is_ascii_digit(text_[i + 1]))))
+      ++i;
     return i;
   }
 
@@ -202,16 +210,22 @@ class Lexer {
       const char mark = end < text_.size() ? static_cast<char>(text_[end] | 0x20) : '\0';
       const int wanted = mark == 'x' ? 16 : mark == 'o' ? 8 : mark == 'b' ? 2 : 0;
       const auto fits = [&](char c) {
-        const int digit = is_ascii_digit(c) ? c - '0' : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10 : 99;
+        const int digit = is_ascii_digit(c)                        ? c - '0'
+                          : (c | 0x20) >= 'a' && (c | 0x20) <= 'f' ? (c | 0x20) - 'a' + 10
+                                                                   : 99;
         return digit < wanted;
       };
       std::size_t i = end + 1;
-      while (wanted && i < text_.size() && (fits(text_[i]) || (text_[i] == '_' && i + 1 < text_.size() && fits(text_[i + 1])))) ++i;
+      while (wanted && i < text_.size() &&
+             (fits(text_[i]) || (text_[i] == '_' && i + 1 < text_.size() && fits(text_[i + 1]))))
+        ++i;
       if (wanted && i > end + 1) {
         base = wanted;
         end = i;
       } else {
-        while (end < text_.size() && (text_[end] == '0' || (text_[end] == '_' && end + 1 < text_.size() && text_[end + 1] == '0'))) ++end;
+        while (end < text_.size() &&
+               (text_[end] == '0' || (text_[end] == '_' && end + 1 < text_.size() && text_[end + 1] == '0')))
+          ++end;
       }
     } else {
       end = digits(at_);
@@ -271,7 +285,8 @@ class Lexer {
       } else if (c >= '0' && c <= '7') {
         std::uint32_t value = 0;
         std::size_t n = 0;
-        while (n < 3 && i + n < raw.size() && raw[i + n] >= '0' && raw[i + n] <= '7') value = value * 8 + static_cast<std::uint32_t>(raw[i + n++] - '0');
+        while (n < 3 && i + n < raw.size() && raw[i + n] >= '0' && raw[i + n] <= '7')
+          value = value * 8 + static_cast<std::uint32_t>(raw[i + n++] - '0');
         append_code_point(out, value);
         i += n - 1;
       } else if (c == 'x' || c == 'u' || c == 'U') {
@@ -279,7 +294,8 @@ class Lexer {
         std::uint32_t value = 0;
         const std::string_view hex = raw.substr(i + 1, width);
         const auto [end, code] = std::from_chars(hex.data(), hex.data() + hex.size(), value, 16);
-        if (hex.size() < width || end != hex.data() + width || code != std::errc()) error(std::string("truncated \\") + c + " escape in a string");
+        if (hex.size() < width || end != hex.data() + width || code != std::errc())
+          error(std::string("truncated \\") + c + " escape in a string");
         append_code_point(out, value);
         i += width;
       } else if (c == 'N') {
@@ -293,7 +309,11 @@ class Lexer {
         while (i + width < raw.size() && (static_cast<unsigned char>(raw[i + width]) & 0xC0) == 0x80) ++width;
         const auto point = static_cast<unsigned>(decode(raw.substr(i, width))[0]);
         std::array<char, 16> escaped;
-        std::snprintf(escaped.data(), escaped.size(), point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x", point);
+        std::snprintf(escaped.data(), escaped.size(),
+                      point < 0x100     ? "\\x%02x"
+                      : point < 0x10000 ? "\\u%04x"
+                                        : "\\U%08x",
+                      point);
         out += escaped.data();
         i += width - 1;
       }
@@ -314,7 +334,8 @@ class Lexer {
       open_brackets += c == '(' ? ')' : c == '[' ? ']' : '}';
     } else if (width == 1 && (c == ')' || c == ']' || c == '}')) {
       if (open_brackets.empty()) error(std::string("unexpected '") + c + "'");
-      if (open_brackets.back() != c) error(std::string("unexpected '") + c + "', expected '" + open_brackets.back() + "'");
+      if (open_brackets.back() != c)
+        error(std::string("unexpected '") + c + "', expected '" + open_brackets.back() + "'");
       open_brackets.pop_back();
     }
     push(TokenKind::operation, text_.substr(at_, width));
@@ -333,7 +354,8 @@ class Lexer {
 
 std::vector<Token> tokenize(std::string_view source, const std::string& name) { return Lexer(source, name).run(); }
 
-void fail_at(const std::string& name, int line, const std::string& what, const std::string& expected, const std::string& found) {
+void fail_at(const std::string& name, int line, const std::string& what, const std::string& expected,
+             const std::string& found) {
   fail({.what = what, .where = name + ":" + std::to_string(line), .expected = expected, .found = found, .fix = ""});
 }
 

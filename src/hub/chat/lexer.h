@@ -8,7 +8,19 @@
 
 namespace tilewright::hub::jinja {
 
-enum class TokenKind : std::uint8_t { data, variable_begin, variable_end, block_begin, block_end, name, string, integer, real, operation, end };
+enum class TokenKind : std::uint8_t {
+  data,
+  variable_begin,
+  variable_end,
+  block_begin,
+  block_end,
+  name,
+  string,
+  integer,
+  real,
+  operation,
+  end
+};
 
 struct Token {
   TokenKind kind;
@@ -22,6 +34,7 @@ struct Token {
 std::vector<Token> tokenize(std::string_view source, const std::string& name);
 
 // A syntax error at a line of a template.
-[[noreturn]] void fail_at(const std::string& name, int line, const std::string& what, const std::string& expected = "", const std::string& found = "");
+[[noreturn]] void fail_at(const std::string& name, int line, const std::string& what, const std::string& expected = "",
+                          const std::string& found = "");
 
 }  // namespace tilewright::hub::jinja

@@ -10,7 +10,8 @@ namespace {
 
 // What length() falls back to: the rest of an iterator, read ahead.
 struct ReadAhead : Iterator {
-  explicit ReadAhead(Values read) : Iterator(sizeof(ReadAhead) + read.size() * sizeof(Value), 1), items(std::move(read)) {}
+  explicit ReadAhead(Values read)
+      : Iterator(sizeof(ReadAhead) + read.size() * sizeof(Value), 1), items(std::move(read)) {}
   bool next(Value& out) override {
     if (at == items.size()) return false;
     out = items[at++];
@@ -23,7 +24,8 @@ struct ReadAhead : Iterator {
 
 }  // namespace
 
-LoopVariable::LoopVariable(const Value& iterable, std::shared_ptr<Iterator> items, std::int64_t level, std::function<Value(const Value&, std::int64_t)> again)
+LoopVariable::LoopVariable(const Value& iterable, std::shared_ptr<Iterator> items, std::int64_t level,
+                           std::function<Value(const Value&, std::int64_t)> again)
     : Function(sizeof(LoopVariable), checked_depth(iterable.depth() + 2)),
       items_(std::move(items)),
       length_(iterable.is(Kind::missing) ? std::nullopt : length(iterable)),

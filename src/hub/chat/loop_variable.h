@@ -9,7 +9,8 @@ namespace tilewright::hub::jinja {
 
 struct LoopVariable : Function {
   // `again` renders the loop over another iterable one level deeper; empty unless the loop is recursive.
-  LoopVariable(const Value& iterable, std::shared_ptr<Iterator> items, std::int64_t level, std::function<Value(const Value&, std::int64_t)> again);
+  LoopVariable(const Value& iterable, std::shared_ptr<Iterator> items, std::int64_t level,
+               std::function<Value(const Value&, std::int64_t)> again);
 
   bool advance(Value& item);  // the next turn; false at the end
 

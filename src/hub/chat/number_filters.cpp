@@ -17,7 +17,8 @@ Value absolute(Interpreter&, Arguments& given) {
   const Bound bound("abs", given, {"/x"}, 1);
   const Value& value = bound[0];
   if (value.is(Kind::real)) return Value::real(std::fabs(value.as_real()));
-  if (!value.is_whole()) throw Fault{value.is_undefined() ? value.hint() : "bad operand type for abs(): '" + type_name(value) + "'"};
+  if (!value.is_whole())
+    throw Fault{value.is_undefined() ? value.hint() : "bad operand type for abs(): '" + type_name(value) + "'"};
   return value.as_integer() < 0 ? negate(value) : Value::integer(value.as_integer());
 }
 
@@ -30,7 +31,9 @@ std::optional<std::string> cleaned(const std::string& text) {
       out += trimmed[i];
       continue;
     }
-    const auto digit = [&](std::size_t k) { return k < trimmed.size() && std::isalnum(static_cast<unsigned char>(trimmed[k])); };
+    const auto digit = [&](std::size_t k) {
+      return k < trimmed.size() && std::isalnum(static_cast<unsigned char>(trimmed[k]));
+    };
     if (i == 0 || !digit(i - 1) || !digit(i + 1)) return std::nullopt;
   }
   return out;
@@ -43,9 +46,12 @@ std::optional<Value> parse_integer(const std::string& text, std::int64_t base) {
   const bool negative = rest[0] == '-';
   if (rest[0] == '-' || rest[0] == '+') rest.remove_prefix(1);
   const auto prefix = [&](char mark) { return rest.size() > 2 && rest[0] == '0' && (rest[1] | 0x20) == mark; };
-  if ((base == 16 || base == 0) && prefix('x')) rest.remove_prefix(2), base = 16;
-  else if ((base == 8 || base == 0) && prefix('o')) rest.remove_prefix(2), base = 8;
-  else if ((base == 2 || base == 0) && prefix('b')) rest.remove_prefix(2), base = 2;
+  if ((base == 16 || base == 0) && prefix('x'))
+    rest.remove_prefix(2), base = 16;
+  else if ((base == 8 || base == 0) && prefix('o'))
+    rest.remove_prefix(2), base = 8;
+  else if ((base == 2 || base == 0) && prefix('b'))
+    rest.remove_prefix(2), base = 2;
   else if (base == 0) {
     if (rest.size() > 1 && rest[0] == '0' && rest.find_first_not_of('0') != rest.npos) return std::nullopt;
     base = 10;
@@ -54,7 +60,8 @@ std::optional<Value> parse_integer(const std::string& text, std::int64_t base) {
   std::uint64_t magnitude = 0;
   const auto [end, code] = std::from_chars(rest.data(), rest.data() + rest.size(), magnitude, static_cast<int>(base));
   if (end != rest.data() + rest.size() || code == std::errc::invalid_argument) return std::nullopt;
-  if (code == std::errc::result_out_of_range || magnitude > (std::uint64_t{1} << 63) - (negative ? 0 : 1)) throw Fault{"integer does not fit 64 bits: " + text.substr(0, 40)};
+  if (code == std::errc::result_out_of_range || magnitude > (std::uint64_t{1} << 63) - (negative ? 0 : 1))
+    throw Fault{"integer does not fit 64 bits: " + text.substr(0, 40)};
   return Value::integer(negative ? static_cast<std::int64_t>(0 - magnitude) : static_cast<std::int64_t>(magnitude));
 }
 
@@ -115,7 +122,9 @@ Value rounded(Interpreter&, Arguments& given) {
   const Value unit = power(Value::integer(10), bound.has(1) ? bound[1] : Value::integer(0));
   const Value scaled = multiply(bound[0], unit);
   if (!scaled.is_number()) throw Fault{"must be real number, not " + type_name(scaled)};
-  const Value whole = scaled.is_whole() ? scaled : integer_from_real(method == "ceil" ? std::ceil(scaled.as_real()) : std::floor(scaled.as_real()));
+  const Value whole = scaled.is_whole() ? scaled
+                                        : integer_from_real(method == "ceil" ? std::ceil(scaled.as_real())
+                                                                             : std::floor(scaled.as_real()));
   return divide(whole, unit);
 }
 
@@ -135,7 +144,8 @@ Value file_size(Interpreter&, Arguments& given) {
     unit *= base;
     ++i;
   } while (i < 8 && bytes >= unit);
-  return Value::string(percent_format(Value::string("%.1f "), Value::real(base * bytes / unit)) + (binary ? binary_names : decimal)[i - 1]);
+  return Value::string(percent_format(Value::string("%.1f "), Value::real(base * bytes / unit)) +
+                       (binary ? binary_names : decimal)[i - 1]);
 }
 
 constexpr NamedFilter table[] = {

@@ -16,10 +16,13 @@ constexpr const char* overflow = "integer result does not fit 64 bits";
 [[noreturn]] void unsupported(const char* operation, const Value& a, const Value& b) {
   if (a.is_undefined()) throw Fault{a.hint()};
   if (b.is_undefined()) throw Fault{b.hint()};
-  throw Fault{std::string("unsupported operand type(s) for ") + operation + ": '" + type_name(a) + "' and '" + type_name(b) + "'"};
+  throw Fault{std::string("unsupported operand type(s) for ") + operation + ": '" + type_name(a) + "' and '" +
+              type_name(b) + "'"};
 }
 
-bool reals(const Value& a, const Value& b) { return a.is_number() && b.is_number() && (a.is(Kind::real) || b.is(Kind::real)); }
+bool reals(const Value& a, const Value& b) {
+  return a.is_number() && b.is_number() && (a.is(Kind::real) || b.is(Kind::real));
+}
 bool wholes(const Value& a, const Value& b) { return a.is_whole() && b.is_whole(); }
 
 Value repeat(const Value& value, std::int64_t times) {
@@ -97,7 +100,8 @@ Cut cut(std::int64_t n, const Value& start_value, const Value& stop_value, const
     }
     return std::min(at, highest);
   };
-  const std::int64_t start = clamp(start_value, step < 0 ? highest : lowest), stop = clamp(stop_value, step < 0 ? lowest : highest);
+  const std::int64_t start = clamp(start_value, step < 0 ? highest : lowest),
+                     stop = clamp(stop_value, step < 0 ? lowest : highest);
   std::int64_t count = 0;
   if (step > 0 && start < stop) count = (stop - start - 1) / step + 1;
   if (step < 0 && stop < start) count = (start - stop - 1) / -step + 1;
@@ -125,12 +129,23 @@ Value escape(const Value& value) {
   const std::string text = str(value);
   std::string out;
   for (char c : text) switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '\'': out += "&#39;"; break;
-      case '"': out += "&#34;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      default:
+        out += c;
     }
   return Value::string(std::move(out), true);
 }
@@ -180,14 +195,18 @@ Value multiply(const Value& a, const Value& b) {
 
 Value divide(const Value& a, const Value& b) {
   if (!a.is_number() || !b.is_number()) unsupported("/", a, b);
-  if (b.as_real() == 0.0) throw Fault{a.is(Kind::real) || b.is(Kind::real) ? "float division by zero" : "division by zero"};
-  if (wholes(a, b)) return Value::real(static_cast<double>(static_cast<long double>(a.as_integer()) / static_cast<long double>(b.as_integer())));
+  if (b.as_real() == 0.0)
+    throw Fault{a.is(Kind::real) || b.is(Kind::real) ? "float division by zero" : "division by zero"};
+  if (wholes(a, b))
+    return Value::real(
+        static_cast<double>(static_cast<long double>(a.as_integer()) / static_cast<long double>(b.as_integer())));
   return Value::real(a.as_real() / b.as_real());
 }
 
 Value floor_divide(const Value& a, const Value& b) {
   if (!a.is_number() || !b.is_number()) unsupported("//", a, b);
-  if (b.as_real() == 0.0) throw Fault{wholes(a, b) ? "integer division or modulo by zero" : "float floor division by zero"};
+  if (b.as_real() == 0.0)
+    throw Fault{wholes(a, b) ? "integer division or modulo by zero" : "float floor division by zero"};
   if (wholes(a, b)) {
     const std::int64_t x = a.as_integer(), y = b.as_integer();
     if (y == -1) return negate(a);
@@ -218,7 +237,8 @@ Value power(const Value& a, const Value& b) {
   if (wholes(a, b) && b.as_integer() >= 0) return integer_power(a.as_integer(), b.as_integer());
   const double x = a.as_real(), y = b.as_real();
   if (x == 0.0 && y < 0.0) throw Fault{"0.0 cannot be raised to a negative power"};
-  if (x < 0.0 && std::isfinite(x) && std::isfinite(y) && std::floor(y) != y) throw Fault{"complex numbers are not supported"};
+  if (x < 0.0 && std::isfinite(x) && std::isfinite(y) && std::floor(y) != y)
+    throw Fault{"complex numbers are not supported"};
   const double out = std::pow(x, y);
   if (std::isinf(out) && std::isfinite(x) && std::isfinite(y)) throw Fault{"Numerical result out of range"};
   return Value::real(out);
@@ -244,7 +264,8 @@ bool contains(const Value& container, const Value& item) {
       if (!item.is(Kind::string)) throw Fault{"'in <string>' requires string as left operand, not " + type_name(item)};
       spend(1 + container.text().size() / 64);
       return container.text().find(item.text()) != std::string::npos;
-    case Kind::dict: return container.dict().find(item) != nullptr;
+    case Kind::dict:
+      return container.dict().find(item) != nullptr;
     case Kind::range: {
       const Range& range = container.range();
       if (!item.is_number()) return false;
@@ -276,20 +297,25 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
     const Range& range = value.range();
     const std::int64_t by = range.step * (part.count > 1 ? part.step : 1), from = range.start + range.step * part.start;
     // The bounds of an empty or one-item slice differ from Python's in print only.
-    return Value::of(Kind::range, std::make_shared<Range>(from, part.count ? from + by * part.count : from, by == 0 ? 1 : by));
+    return Value::of(Kind::range,
+                     std::make_shared<Range>(from, part.count ? from + by * part.count : from, by == 0 ? 1 : by));
   }
   if (value.is(Kind::string)) {
     expect_size(value.text().size());
     if (part.step == 1 && is_ascii(value.text()))
-      return Value::string(value.text().substr(static_cast<std::size_t>(part.count ? part.start : 0), static_cast<std::size_t>(part.count)), value.is_markup());
+      return Value::string(value.text().substr(static_cast<std::size_t>(part.count ? part.start : 0),
+                                               static_cast<std::size_t>(part.count)),
+                           value.is_markup());
     const std::u32string points = decode(value.text());
     std::string out;
-    for (std::int64_t i = 0; i < part.count; ++i) append_utf8(out, points[static_cast<std::size_t>(part.start + i * part.step)]);
+    for (std::int64_t i = 0; i < part.count; ++i)
+      append_utf8(out, points[static_cast<std::size_t>(part.start + i * part.step)]);
     return Value::string(std::move(out), value.is_markup());
   }
   Values out;
   expect_size(static_cast<std::uint64_t>(part.count) * sizeof(Value));
-  for (std::int64_t i = 0; i < part.count; ++i) out.push_back(value.items()[static_cast<std::size_t>(part.start + i * part.step)]);
+  for (std::int64_t i = 0; i < part.count; ++i)
+    out.push_back(value.items()[static_cast<std::size_t>(part.start + i * part.step)]);
   return value.is(Kind::list) ? Value::list(std::move(out)) : Value::tuple(std::move(out));
 }
 

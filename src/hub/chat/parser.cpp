@@ -14,9 +14,7 @@ class Parser : ExpressionParser {
  public:
   Parser(std::string_view source, const std::string& name) : ExpressionParser(tokenize(source, name), name) {}
 
-  Statements run() {
-    return statements({});
-  }
+  Statements run() { return statements({}); }
 
  private:
   using Words = std::initializer_list<std::string_view>;
@@ -65,7 +63,8 @@ class Parser : ExpressionParser {
       }
     }
     if (!open_.empty())
-      error("template ends inside {% " + open_.back().tag + " %}", current().line, closing_words(closing), "end of template, the tag opens in line " + std::to_string(open_.back().line));
+      error("template ends inside {% " + open_.back().tag + " %}", current().line, closing_words(closing),
+            "end of template, the tag opens in line " + std::to_string(open_.back().line));
     flush();
     return out;
   }
@@ -113,9 +112,11 @@ class Parser : ExpressionParser {
       return make_statement(tag == "break" ? Tag::break_loop : Tag::continue_loop, line);
     }
     for (const char* known : {"include", "import", "from", "extends", "block", "autoescape"})
-      if (tag == known) error("unsupported tag '" + tag + "'", line, "a template that stands alone", "{% " + tag + " %}");
+      if (tag == known)
+        error("unsupported tag '" + tag + "'", line, "a template that stands alone", "{% " + tag + " %}");
     if (tag.starts_with("end") || tag == "else" || tag == "elif") error("tag '" + tag + "' closes nothing here", line);
-    error("unsupported tag '" + tag + "'", line, "for, if, set, macro, call, filter, with, raw, generation, break or continue", "{% " + tag + " %}");
+    error("unsupported tag '" + tag + "'", line,
+          "for, if, set, macro, call, filter, with, raw, generation, break or continue", "{% " + tag + " %}");
   }
 
   template <typename Inner>
@@ -128,7 +129,8 @@ class Parser : ExpressionParser {
   }
 
   void check_loop_name(const Expression& target) const {
-    if (target.operation == Operation::name && target.text == "loop" && loop_bodies_ > 0) error("cannot assign to the special variable 'loop' inside a for loop", target.line);
+    if (target.operation == Operation::name && target.text == "loop" && loop_bodies_ > 0)
+      error("cannot assign to the special variable 'loop' inside a for loop", target.line);
     for (const auto& item : target.items) check_loop_name(*item);
   }
 
@@ -187,7 +189,8 @@ class Parser : ExpressionParser {
       node.targets.push_back(name_target());
       const Expression& parameter = *node.targets.back();
       for (std::size_t i = 0; i + 1 < node.targets.size(); ++i)
-        if (node.targets[i]->text == parameter.text) error("duplicate parameter '" + parameter.text + "'", parameter.line);
+        if (node.targets[i]->text == parameter.text)
+          error("duplicate parameter '" + parameter.text + "'", parameter.line);
       if (skip_operation("="))
         node.expressions.push_back(expression());
       else if (!node.expressions.empty())
@@ -210,7 +213,8 @@ class Parser : ExpressionParser {
     auto node = make_statement(Tag::call, line);
     if (is_operation("(")) signature(*node);
     node->value = expression();
-    if (node->value->operation != Operation::call) error("{% call %} needs a call", line, "a macro call", "another expression");
+    if (node->value->operation != Operation::call)
+      error("{% call %} needs a call", line, "a macro call", "another expression");
     outside_loop([&] { body(node->body, {"endcall"}); });
     return node;
   }

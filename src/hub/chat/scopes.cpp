@@ -150,13 +150,19 @@ void analyse(const Statement& node, Symbols& symbols) {
       return;
     case Tag::for_loop:
     case Tag::call:
-    case Tag::filter: analyse(*node.value, symbols); return;
+    case Tag::filter:
+      analyse(*node.value, symbols);
+      return;
     case Tag::set:
       analyse(*node.value, symbols);
       analyse_target(*node.targets[0], symbols, false);
       return;
-    case Tag::set_block: analyse_target(*node.targets[0], symbols, false); return;
-    case Tag::macro: symbols.store(node.name); return;
+    case Tag::set_block:
+      analyse_target(*node.targets[0], symbols, false);
+      return;
+    case Tag::macro:
+      symbols.store(node.name);
+      return;
     case Tag::condition: {
       analyse(*node.value, symbols);
       std::vector<Symbols> branches(3, symbols);
@@ -166,7 +172,8 @@ void analyse(const Statement& node, Symbols& symbols) {
       symbols.merge(branches);
       return;
     }
-    default: return;
+    default:
+      return;
   }
 }
 
@@ -198,9 +205,11 @@ class Binder {
 
  private:
   void bind(Expression& node, const Symbols& symbols, bool lazy = false) {
-    if (node.operation == Operation::name || node.operation == Operation::namespace_item) node.place = symbols.place(node.text);
+    if (node.operation == Operation::name || node.operation == Operation::namespace_item)
+      node.place = symbols.place(node.text);
     const bool filter = node.operation == Operation::filter;
-    if ((filter || node.operation == Operation::test) && !lazy_ && !lazy && !(filter ? is_filter(node.text) : is_test(node.text)))
+    if ((filter || node.operation == Operation::test) && !lazy_ && !lazy &&
+        !(filter ? is_filter(node.text) : is_test(node.text)))
       fail_at(name_, node.line, std::string("unsupported ") + (filter ? "filter" : "test") + " '" + node.text + "'");
     const bool inner = lazy || node.operation == Operation::conditional;
     for (auto& item : node.items)
@@ -281,7 +290,9 @@ class Binder {
           bind(node.otherwise, symbols);
         });
         return;
-      case Tag::for_loop: bind_loop(node, symbols); return;
+      case Tag::for_loop:
+        bind_loop(node, symbols);
+        return;
       case Tag::macro:
         node.place = symbols.place(node.name);
         bind_macro(node, symbols);
@@ -290,7 +301,8 @@ class Binder {
         bind(*node.value, symbols);
         bind_macro(node, symbols);
         return;
-      default: return;
+      default:
+        return;
     }
   }
 
@@ -327,7 +339,8 @@ class Binder {
     for (const auto& target : node.targets) inner.declare(target->text);
     const std::set<std::string> special = undeclared(node.body, {"caller", "kwargs", "varargs"});
     const auto parameter = [&](const char* word) {
-      return std::any_of(node.targets.begin(), node.targets.end(), [&](const auto& target) { return target->text == word; });
+      return std::any_of(node.targets.begin(), node.targets.end(),
+                         [&](const auto& target) { return target->text == word; });
     };
     const auto declare = [&](const char* word) {
       if (!special.count(word) || parameter(word)) return false;
@@ -335,9 +348,11 @@ class Binder {
       return true;
     };
     if (special.count("caller") && parameter("caller")) {
-      const auto at = std::find_if(node.targets.begin(), node.targets.end(), [](const auto& target) { return target->text == "caller"; });
+      const auto at = std::find_if(node.targets.begin(), node.targets.end(),
+                                   [](const auto& target) { return target->text == "caller"; });
       const auto behind = static_cast<std::size_t>(node.targets.end() - at);
-      if (behind > node.expressions.size()) fail_at(name_, node.line, "the parameter 'caller' must be omitted or be given a default");
+      if (behind > node.expressions.size())
+        fail_at(name_, node.line, "the parameter 'caller' must be omitted or be given a default");
     }
     node.explicit_caller = parameter("caller");
     const bool caller = declare("caller"), kwargs = declare("kwargs"), varargs = declare("varargs");

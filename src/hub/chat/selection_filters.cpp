@@ -21,7 +21,9 @@ Value attribute(Interpreter&, Arguments& given) {
   const Bound bound("attr", given, {"obj", "name"}, 2);
   const std::string& name = bound.text(1);
   Value found = find_attribute(bound[0], name);
-  return found.is(Kind::missing) ? Value::undefined("'" + type_name(bound[0]) + " object' has no attribute " + repr_of_text(name)) : found;
+  return found.is(Kind::missing)
+             ? Value::undefined("'" + type_name(bound[0]) + " object' has no attribute " + repr_of_text(name))
+             : found;
 }
 
 std::uint32_t depth_of(const Arguments& given) {
@@ -42,39 +44,42 @@ Value map_filter(Interpreter& interpreter, Arguments& given) {
     std::string filter;
     Arguments rest;
   };
-  return generator("generator", checked_depth(depth_of(given)), [&interpreter, given, state = std::make_shared<State>()](Value& out) {
-    if (!std::exchange(state->begun, true)) {
-      const Value& value = given.positional[0];
-      if (!truth(value)) return false;
-      const auto named = [&](std::string_view name) -> const Value* {
-        for (const auto& [key, item] : given.named)
-          if (key == name) return &item;
-        return nullptr;
-      };
-      if (given.positional.size() == 1 && named("attribute")) {
-        for (const auto& [key, item] : given.named)
-          if (key != "attribute" && key != "default") throw Fault{"Unexpected keyword argument " + repr_of_text(key)};
-        state->path.emplace(*named("attribute"));
-        if (const Value* otherwise = named("default"); otherwise && !otherwise->is(Kind::none)) state->otherwise = *otherwise;
-      } else {
-        if (given.positional.size() < 2) throw Fault{"map requires a filter argument"};
-        state->filter = str(given.positional[1]);
-        state->rest.positional.assign(given.positional.begin() + 2, given.positional.end());
-        state->rest.named = given.named;
-      }
-      state->items = iterate_or_fault(value);
-    }
-    Value item;
-    if (!state->items || !state->items->next(item)) return false;
-    if (state->path) {
-      out = state->path->of(item, state->otherwise);
-    } else {
-      Arguments call = state->rest;
-      call.positional.insert(call.positional.begin(), item);
-      out = interpreter.apply_filter(state->filter, std::move(call));
-    }
-    return true;
-  });
+  return generator("generator", checked_depth(depth_of(given)),
+                   [&interpreter, given, state = std::make_shared<State>()](Value& out) {
+                     if (!std::exchange(state->begun, true)) {
+                       const Value& value = given.positional[0];
+                       if (!truth(value)) return false;
+                       const auto named = [&](std::string_view name) -> const Value* {
+                         for (const auto& [key, item] : given.named)
+                           if (key == name) return &item;
+                         return nullptr;
+                       };
+                       if (given.positional.size() == 1 && named("attribute")) {
+                         for (const auto& [key, item] : given.named)
+                           if (key != "attribute" && key != "default")
+                             throw Fault{"Unexpected keyword argument " + repr_of_text(key)};
+                         state->path.emplace(*named("attribute"));
+                         if (const Value* otherwise = named("default"); otherwise && !otherwise->is(Kind::none))
+                           state->otherwise = *otherwise;
+                       } else {
+                         if (given.positional.size() < 2) throw Fault{"map requires a filter argument"};
+                         state->filter = str(given.positional[1]);
+                         state->rest.positional.assign(given.positional.begin() + 2, given.positional.end());
+                         state->rest.named = given.named;
+                       }
+                       state->items = iterate_or_fault(value);
+                     }
+                     Value item;
+                     if (!state->items || !state->items->next(item)) return false;
+                     if (state->path) {
+                       out = state->path->of(item, state->otherwise);
+                     } else {
+                       Arguments call = state->rest;
+                       call.positional.insert(call.positional.begin(), item);
+                       out = interpreter.apply_filter(state->filter, std::move(call));
+                     }
+                     return true;
+                   });
 }
 
 template <bool keep, bool by_attribute>
@@ -87,41 +92,49 @@ Value select(Interpreter& interpreter, Arguments& given) {
     std::optional<std::string> test;
     Arguments rest;
   };
-  return generator("generator", checked_depth(depth_of(given)), [&interpreter, given, state = std::make_shared<State>()](Value& out) {
-    if (!std::exchange(state->begun, true)) {
-      if (!truth(given.positional[0])) return false;
-      std::size_t next = 1;
-      if (by_attribute) {
-        if (given.positional.size() < 2) throw Fault{"Missing parameter for attribute name"};
-        state->path.emplace(given.positional[next++]);
-      }
-      if (next < given.positional.size()) {
-        state->test = str(given.positional[next++]);
-        state->rest.positional.assign(given.positional.begin() + static_cast<std::ptrdiff_t>(next), given.positional.end());
-        state->rest.named = given.named;
-      }
-      state->items = iterate_or_fault(given.positional[0]);
-    }
-    if (!state->items) return false;
-    while (state->items->next(out)) {
-      const Value subject = state->path ? state->path->of(out) : out;
-      bool holds;
-      if (state->test) {
-        Arguments call = state->rest;
-        call.positional.insert(call.positional.begin(), subject);
-        holds = interpreter.apply_test(*state->test, std::move(call));
-      } else {
-        holds = truth(subject);
-      }
-      if (holds == keep) return true;
-    }
-    return false;
-  });
+  return generator("generator", checked_depth(depth_of(given)),
+                   [&interpreter, given, state = std::make_shared<State>()](Value& out) {
+                     if (!std::exchange(state->begun, true)) {
+                       if (!truth(given.positional[0])) return false;
+                       std::size_t next = 1;
+                       if (by_attribute) {
+                         if (given.positional.size() < 2) throw Fault{"Missing parameter for attribute name"};
+                         state->path.emplace(given.positional[next++]);
+                       }
+                       if (next < given.positional.size()) {
+                         state->test = str(given.positional[next++]);
+                         state->rest.positional.assign(given.positional.begin() + static_cast<std::ptrdiff_t>(next),
+                                                       given.positional.end());
+                         state->rest.named = given.named;
+                       }
+                       state->items = iterate_or_fault(given.positional[0]);
+                     }
+                     if (!state->items) return false;
+                     while (state->items->next(out)) {
+                       const Value subject = state->path ? state->path->of(out) : out;
+                       bool holds;
+                       if (state->test) {
+                         Arguments call = state->rest;
+                         call.positional.insert(call.positional.begin(), subject);
+                         holds = interpreter.apply_test(*state->test, std::move(call));
+                       } else {
+                         holds = truth(subject);
+                       }
+                       if (holds == keep) return true;
+                     }
+                     return false;
+                   });
 }
 
 constexpr NamedFilter table[] = {
-    {"default", default_filter}, {"d", default_filter}, {"attr", attribute}, {"map", map_filter}, {"select", select<true, false>},
-    {"reject", select<false, false>}, {"selectattr", select<true, true>}, {"rejectattr", select<false, true>},
+    {"default", default_filter},
+    {"d", default_filter},
+    {"attr", attribute},
+    {"map", map_filter},
+    {"select", select<true, false>},
+    {"reject", select<false, false>},
+    {"selectattr", select<true, true>},
+    {"rejectattr", select<false, true>},
 };
 
 }  // namespace
@@ -176,6 +189,8 @@ Value AttributePaths::key(const Value& item, bool ignore_case) const {
   return Value::list(std::move(keys));
 }
 
-Value without_case(const Value& value) { return value.is(Kind::string) ? Value::string(lower(value.text()), value.is_markup()) : value; }
+Value without_case(const Value& value) {
+  return value.is(Kind::string) ? Value::string(lower(value.text()), value.is_markup()) : value;
+}
 
 }  // namespace tilewright::hub::jinja

@@ -28,7 +28,9 @@ Value first(Interpreter&, Arguments& given) {
 
 // reversed(value) as a vector; nothing where Python raises TypeError.
 std::optional<Values> backwards(const Value& value) {
-  if (!value.is(Kind::string) && !value.is_sequence() && !value.is(Kind::dict) && !value.is(Kind::range) && !value.is(Kind::view)) return std::nullopt;
+  if (!value.is(Kind::string) && !value.is_sequence() && !value.is(Kind::dict) && !value.is(Kind::range) &&
+      !value.is(Kind::view))
+    return std::nullopt;
   Values items = to_vector(value);
   std::reverse(items.begin(), items.end());
   return items;
@@ -51,11 +53,12 @@ Value reverse(Interpreter&, Arguments& given) {
     return Value::string(encode(points), value.is_markup());
   }
   if (const auto items = backwards(value))
-    return generator("list_reverseiterator", value.depth() + 1, [values = *items, at = std::size_t{0}](Value& out) mutable {
-      if (at == values.size()) return false;
-      out = values[at++];
-      return true;
-    });
+    return generator("list_reverseiterator", value.depth() + 1,
+                     [values = *items, at = std::size_t{0}](Value& out) mutable {
+                       if (at == values.size()) return false;
+                       out = values[at++];
+                       return true;
+                     });
   if (value.is_undefined()) return Value::list({});
   if (!iterate(value)) throw Fault{"argument must be iterable"};
   Values items = to_vector(value);
@@ -104,7 +107,9 @@ struct Keyed {
 
 void sort_by_key(std::vector<Keyed>& items, bool descending) {
   spend(items.size() * 4);
-  std::stable_sort(items.begin(), items.end(), [&](const Keyed& a, const Keyed& b) { return descending ? less(b.key, a.key) : less(a.key, b.key); });
+  std::stable_sort(items.begin(), items.end(), [&](const Keyed& a, const Keyed& b) {
+    return descending ? less(b.key, a.key) : less(a.key, b.key);
+  });
 }
 
 Value sort(Interpreter&, Arguments& given) {
@@ -216,26 +221,29 @@ Value batch(Interpreter&, Arguments& given) {
     bool ended = false;
   };
   const Value fill = bound.none(2) ? Value::missing() : bound[2];
-  return generator("generator", checked_depth(std::max(bound[0].depth(), fill.depth()) + 2), [state = std::make_shared<State>(), value = bound[0], count = bound[1], fill](Value& out) {
-    if (!state->items) state->items = iterate_or_fault(value);
-    if (state->ended) return false;
-    const auto full = [&] { return equal(Value::integer(static_cast<std::int64_t>(state->pending.size())), count); };
-    for (Value item; state->items->next(item);) {
-      const bool ready = full();
-      if (ready) out = Value::list(std::exchange(state->pending, {}));
-      state->pending.push_back(item);
-      if (ready) return true;
-    }
-    state->ended = true;
-    if (state->pending.empty()) return false;
-    if (!fill.is(Kind::missing)) {
-      const std::int64_t wanted = as_index(count);
-      if (wanted > 1'000'000) throw Fault{"batches of more than 1000000 items are unsupported"};
-      while (static_cast<std::int64_t>(state->pending.size()) < wanted) state->pending.push_back(fill);
-    }
-    out = Value::list(std::exchange(state->pending, {}));
-    return true;
-  });
+  return generator("generator", checked_depth(std::max(bound[0].depth(), fill.depth()) + 2),
+                   [state = std::make_shared<State>(), value = bound[0], count = bound[1], fill](Value& out) {
+                     if (!state->items) state->items = iterate_or_fault(value);
+                     if (state->ended) return false;
+                     const auto full = [&] {
+                       return equal(Value::integer(static_cast<std::int64_t>(state->pending.size())), count);
+                     };
+                     for (Value item; state->items->next(item);) {
+                       const bool ready = full();
+                       if (ready) out = Value::list(std::exchange(state->pending, {}));
+                       state->pending.push_back(item);
+                       if (ready) return true;
+                     }
+                     state->ended = true;
+                     if (state->pending.empty()) return false;
+                     if (!fill.is(Kind::missing)) {
+                       const std::int64_t wanted = as_index(count);
+                       if (wanted > 1'000'000) throw Fault{"batches of more than 1000000 items are unsupported"};
+                       while (static_cast<std::int64_t>(state->pending.size()) < wanted) state->pending.push_back(fill);
+                     }
+                     out = Value::list(std::exchange(state->pending, {}));
+                     return true;
+                   });
 }
 
 Value slice_filter(Interpreter&, Arguments& given) {
@@ -245,30 +253,37 @@ Value slice_filter(Interpreter&, Arguments& given) {
     Values items;
     std::int64_t count = -1, next = 0, offset = 0;
   };
-  return generator("generator", checked_depth(std::max(bound[0].depth(), fill.depth()) + 2), [state = std::make_shared<State>(), value = bound[0], slices = bound[1], fill](Value& out) {
-    if (state->count < 0) {
-      state->items = to_vector(value);
-      state->count = std::max<std::int64_t>(as_index(slices), 0);
-      if (as_index(slices) == 0) throw Fault{"integer division or modulo by zero"};
-    }
-    if (state->next == state->count) return false;
-    const auto size = static_cast<std::int64_t>(state->items.size());
-    const std::int64_t each = size / state->count, extra = size % state->count;
-    const std::int64_t begin = state->offset + state->next * each;
-    if (state->next < extra) ++state->offset;
-    const std::int64_t end = state->offset + (state->next + 1) * each;
-    Values part(state->items.begin() + begin, state->items.begin() + end);
-    if (!fill.is(Kind::missing) && state->next >= extra) part.push_back(fill);
-    ++state->next;
-    out = Value::list(std::move(part));
-    return true;
-  });
+  return generator("generator", checked_depth(std::max(bound[0].depth(), fill.depth()) + 2),
+                   [state = std::make_shared<State>(), value = bound[0], slices = bound[1], fill](Value& out) {
+                     if (state->count < 0) {
+                       state->items = to_vector(value);
+                       state->count = std::max<std::int64_t>(as_index(slices), 0);
+                       if (as_index(slices) == 0) throw Fault{"integer division or modulo by zero"};
+                     }
+                     if (state->next == state->count) return false;
+                     const auto size = static_cast<std::int64_t>(state->items.size());
+                     const std::int64_t each = size / state->count, extra = size % state->count;
+                     const std::int64_t begin = state->offset + state->next * each;
+                     if (state->next < extra) ++state->offset;
+                     const std::int64_t end = state->offset + (state->next + 1) * each;
+                     Values part(state->items.begin() + begin, state->items.begin() + end);
+                     if (!fill.is(Kind::missing) && state->next >= extra) part.push_back(fill);
+                     ++state->next;
+                     out = Value::list(std::move(part));
+                     return true;
+                   });
 }
 
 constexpr NamedFilter table[] = {
-    {"count", length_filter}, {"length", length_filter}, {"first", first}, {"last", last}, {"reverse", reverse}, {"list", list}, {"join", join},
-    {"items", items_filter}, {"sort", sort}, {"dictsort", dict_sort}, {"unique", unique}, {"min", extreme<false>}, {"max", extreme<true>},
-    {"sum", sum}, {"groupby", group_by}, {"batch", batch}, {"slice", slice_filter},
+    {"count", length_filter}, {"length", length_filter},
+    {"first", first},         {"last", last},
+    {"reverse", reverse},     {"list", list},
+    {"join", join},           {"items", items_filter},
+    {"sort", sort},           {"dictsort", dict_sort},
+    {"unique", unique},       {"min", extreme<false>},
+    {"max", extreme<true>},   {"sum", sum},
+    {"groupby", group_by},    {"batch", batch},
+    {"slice", slice_filter},
 };
 
 }  // namespace

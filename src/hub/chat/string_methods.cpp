@@ -51,7 +51,9 @@ Value split(const Value& self, Arguments& given) {
     if (separator.empty()) throw Fault{"empty separator"};
     std::size_t begin = 0, end = text.size();
     for (; limit != 0; --limit) {
-      const std::size_t at = from_right ? (end < separator.size() ? text.npos : text.rfind(separator, end - separator.size())) : text.find(separator, begin);
+      const std::size_t at = from_right
+                                 ? (end < separator.size() ? text.npos : text.rfind(separator, end - separator.size()))
+                                 : text.find(separator, begin);
       if (at == text.npos) break;
       if (from_right) {
         parts.push_back(text.substr(at + separator.size(), end - at - separator.size()));
@@ -74,7 +76,8 @@ Value lines(const Value& self, Arguments& given) {
   const Bound bound("splitlines", given, {"keepends"}, 0);
   expect_size(self.text().size() * 4);
   Values items;
-  for (std::string& line : split_lines(self.text(), bound.truth_or(0, false))) items.push_back(same_kind(self, std::move(line)));
+  for (std::string& line : split_lines(self.text(), bound.truth_or(0, false)))
+    items.push_back(same_kind(self, std::move(line)));
   return Value::list(std::move(items));
 }
 
@@ -130,7 +133,8 @@ Value count(const Value& self, Arguments& given) {
   if (!view.valid) return Value::integer(0);
   if (needle.empty()) return Value::integer(static_cast<std::int64_t>(code_points(view.text)) + 1);
   std::int64_t n = 0;
-  for (std::size_t at = view.text.find(needle); at != view.text.npos; at = view.text.find(needle, at + needle.size())) ++n;
+  for (std::size_t at = view.text.find(needle); at != view.text.npos; at = view.text.find(needle, at + needle.size()))
+    ++n;
   return Value::integer(n);
 }
 
@@ -140,7 +144,9 @@ Value has_affix(const Value& self, Arguments& given) {
   const Window view = window(self, bound, 1);
   const auto matches = [&](const Value& affix) {
     if (affix.is_undefined()) throw Fault{affix.hint()};
-    if (!affix.is(Kind::string)) throw Fault{std::string(at_end ? "endswith" : "startswith") + " first arg must be str or a tuple of str, not " + type_name(affix)};
+    if (!affix.is(Kind::string))
+      throw Fault{std::string(at_end ? "endswith" : "startswith") + " first arg must be str or a tuple of str, not " +
+                  type_name(affix)};
     return view.valid && (at_end ? view.text.ends_with(affix.text()) : view.text.starts_with(affix.text()));
   };
   if (!bound[0].is(Kind::tuple)) return Value::boolean(matches(bound[0]));
@@ -218,7 +224,8 @@ Value partition(const Value& self, Arguments& given) {
   if (separator.empty()) throw Fault{"empty separator"};
   const std::size_t at = from_right ? text.rfind(separator) : text.find(separator);
   const auto part = [&](std::string value) { return same_kind(self, std::move(value)); };
-  if (at == text.npos) return from_right ? Value::tuple({part(""), part(""), part(text)}) : Value::tuple({part(text), part(""), part("")});
+  if (at == text.npos)
+    return from_right ? Value::tuple({part(""), part(""), part(text)}) : Value::tuple({part(text), part(""), part("")});
   return Value::tuple({part(text.substr(0, at)), part(separator), part(text.substr(at + separator.size()))});
 }
 
@@ -250,7 +257,8 @@ Value zero_filled(const Value& self, Arguments& given) {
   expect_size(static_cast<std::uint64_t>(width));
   const std::string& text = self.text();
   const bool sign = !text.empty() && (text[0] == '+' || text[0] == '-');
-  return same_kind(self, (sign ? text.substr(0, 1) : "") + std::string(static_cast<std::size_t>(width - n), '0') + text.substr(sign ? 1 : 0));
+  return same_kind(self, (sign ? text.substr(0, 1) : "") + std::string(static_cast<std::size_t>(width - n), '0') +
+                             text.substr(sign ? 1 : 0));
 }
 
 Value tabs_expanded(const Value& self, Arguments& given) {
@@ -314,7 +322,8 @@ Value is_plain_ascii(const Value& self, Arguments& given) {
 Value is_identifier(const Value& self, Arguments& given) {
   const Bound bound("isidentifier", given, {}, 0);
   const std::u32string points = decode(self.text());
-  return Value::boolean(!points.empty() && !is_numeric(points[0]) && std::all_of(points.begin(), points.end(), is_word));
+  return Value::boolean(!points.empty() && !is_numeric(points[0]) &&
+                        std::all_of(points.begin(), points.end(), is_word));
 }
 
 Value is_all_printable(const Value& self, Arguments& given) {
@@ -347,18 +356,50 @@ struct Named {
 };
 
 constexpr Named methods[] = {
-    {"upper", changed<upper>}, {"lower", changed<lower>}, {"casefold", changed<lower>}, {"capitalize", changed<capitalize>},
-    {"title", changed<title>}, {"swapcase", changed<swap_case>}, {"strip", stripped<Side::both>}, {"lstrip", stripped<Side::left>},
-    {"rstrip", stripped<Side::right>}, {"split", split<false>}, {"rsplit", split<true>}, {"splitlines", lines},
-    {"find", found<false, false>}, {"rfind", found<true, false>}, {"index", found<false, true>}, {"rindex", found<true, true>},
-    {"count", count}, {"startswith", has_affix<false>}, {"endswith", has_affix<true>}, {"removeprefix", without_affix<false>},
-    {"removesuffix", without_affix<true>}, {"replace", replace}, {"join", join}, {"partition", partition<false>},
-    {"rpartition", partition<true>}, {"ljust", padded<Pad::right>}, {"rjust", padded<Pad::left>}, {"center", padded<Pad::center>},
-    {"zfill", zero_filled}, {"expandtabs", tabs_expanded}, {"isspace", all_characters<is_space>}, {"isalpha", all_characters<is_letter>},
-    {"isdecimal", all_characters<is_decimal>}, {"isdigit", all_characters<is_digit>}, {"isnumeric", all_characters<is_numeric>},
-    {"isalnum", all_characters<is_alphanumeric>}, {"isprintable", is_all_printable}, {"islower", cased<true>},
-    {"isupper", cased<false>}, {"istitle", is_titled}, {"isascii", is_plain_ascii}, {"isidentifier", is_identifier},
-    {"format", formatted}, {"format_map", format_mapped},
+    {"upper", changed<upper>},
+    {"lower", changed<lower>},
+    {"casefold", changed<lower>},
+    {"capitalize", changed<capitalize>},
+    {"title", changed<title>},
+    {"swapcase", changed<swap_case>},
+    {"strip", stripped<Side::both>},
+    {"lstrip", stripped<Side::left>},
+    {"rstrip", stripped<Side::right>},
+    {"split", split<false>},
+    {"rsplit", split<true>},
+    {"splitlines", lines},
+    {"find", found<false, false>},
+    {"rfind", found<true, false>},
+    {"index", found<false, true>},
+    {"rindex", found<true, true>},
+    {"count", count},
+    {"startswith", has_affix<false>},
+    {"endswith", has_affix<true>},
+    {"removeprefix", without_affix<false>},
+    {"removesuffix", without_affix<true>},
+    {"replace", replace},
+    {"join", join},
+    {"partition", partition<false>},
+    {"rpartition", partition<true>},
+    {"ljust", padded<Pad::right>},
+    {"rjust", padded<Pad::left>},
+    {"center", padded<Pad::center>},
+    {"zfill", zero_filled},
+    {"expandtabs", tabs_expanded},
+    {"isspace", all_characters<is_space>},
+    {"isalpha", all_characters<is_letter>},
+    {"isdecimal", all_characters<is_decimal>},
+    {"isdigit", all_characters<is_digit>},
+    {"isnumeric", all_characters<is_numeric>},
+    {"isalnum", all_characters<is_alphanumeric>},
+    {"isprintable", is_all_printable},
+    {"islower", cased<true>},
+    {"isupper", cased<false>},
+    {"istitle", is_titled},
+    {"isascii", is_plain_ascii},
+    {"isidentifier", is_identifier},
+    {"format", formatted},
+    {"format_map", format_mapped},
 };
 
 }  // namespace
@@ -366,7 +407,8 @@ constexpr Named methods[] = {
 Value string_method(const Value& object, const std::string& name) {
   for (const Named& entry : methods)
     if (entry.name == name)
-      return make_function(name, [object, method = entry.method](Interpreter&, Arguments& given) { return method(object, given); });
+      return make_function(
+          name, [object, method = entry.method](Interpreter&, Arguments& given) { return method(object, given); });
   return Value::missing();
 }
 

@@ -20,13 +20,13 @@ enum class Operation : std::uint8_t {
   namespace_item,  // name.attribute as an assignment target
   tuple,
   list,
-  dict,         // items: key, value, key, value …
-  attribute,    // items[0].text
-  subscript,    // items[0][items[1]]
-  slice,        // items[0][items[1]:items[2]:items[3]], absent ones null
-  call,         // items[0](arguments)
-  filter,       // items[0]|text(arguments); items[0] null: the body of a filter or set block
-  test,         // items[0] is text(arguments)
+  dict,       // items: key, value, key, value …
+  attribute,  // items[0].text
+  subscript,  // items[0][items[1]]
+  slice,      // items[0][items[1]:items[2]:items[3]], absent ones null
+  call,       // items[0](arguments)
+  filter,     // items[0]|text(arguments); items[0] null: the body of a filter or set block
+  test,       // items[0] is text(arguments)
   negate,
   plus,
   logical_not,
@@ -85,22 +85,36 @@ struct ScopePlan {
 struct Statement;
 using Statements = std::vector<std::unique_ptr<Statement>>;
 
-enum class Tag : std::uint8_t { output, for_loop, condition, macro, call, filter, set, set_block, with, generation, break_loop, continue_loop };
+enum class Tag : std::uint8_t {
+  output,
+  for_loop,
+  condition,
+  macro,
+  call,
+  filter,
+  set,
+  set_block,
+  with,
+  generation,
+  break_loop,
+  continue_loop
+};
 
 struct Statement {
   Tag tag;
   int line;
-  std::string name;                      // macro
-  Expressions expressions;               // output: what is written; with: values; macro, call: defaults of the last parameters
-  Expressions targets;                   // for, set, set_block: one; with, macro, call: parameters
-  ExpressionPtr value;                   // for: iterable; condition: test; set: value; set_block, filter: filter chain or null; call: the call
-  ExpressionPtr test;                    // for: the filter condition
-  bool recursive = false;                // for
-  bool extended = false;                 // for: the loop variable is used
+  std::string name;         // macro
+  Expressions expressions;  // output: what is written; with: values; macro, call: defaults of the last parameters
+  Expressions targets;      // for, set, set_block: one; with, macro, call: parameters
+  ExpressionPtr
+      value;  // for: iterable; condition: test; set: value; set_block, filter: filter chain or null; call: the call
+  ExpressionPtr test;      // for: the filter condition
+  bool recursive = false;  // for
+  bool extended = false;   // for: the loop variable is used
   Statements body, otherwise;
   std::vector<std::unique_ptr<Statement>> branches;  // condition: the elif parts, each a condition
   ScopePlan body_scope, test_scope, else_scope;
-  Place place;                           // macro: where its value is stored
+  Place place;  // macro: where its value is stored
   int caller_slot = -1, kwargs_slot = -1, varargs_slot = -1, loop_slot = -1;
   bool explicit_caller = false;
 };

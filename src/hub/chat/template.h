@@ -20,8 +20,8 @@ struct RenderLimits {
 
 class ChatTemplate {
  public:
-  // `name` stands in errors, which carry the line as name:line. Throws Error for bad syntax, invalid UTF-8 and constructs
-  // that are unsupported (named).
+  // `name` stands in errors, which carry the line as name:line. Throws Error for bad syntax, invalid UTF-8 and
+  // constructs that are unsupported (named).
   static ChatTemplate parse(std::string source, std::string name);
 
   // Renders as transformers does: jinja2's immutable sandbox with trim_blocks and lstrip_blocks, plus raise_exception,

@@ -35,7 +35,9 @@ bool string(const Value& v) { return v.is(Kind::string); }
 bool mapping(const Value& v) { return v.is(Kind::dict); }
 bool iterable(const Value& v) { return iterate(v) != nullptr; }
 bool callable(const Value& v) { return v.is(Kind::function) || v.is_undefined(); }
-bool sequence(const Value& v) { return v.is(Kind::string) || v.is_sequence() || v.is(Kind::dict) || v.is(Kind::range) || v.is_undefined(); }
+bool sequence(const Value& v) {
+  return v.is(Kind::string) || v.is_sequence() || v.is(Kind::dict) || v.is(Kind::range) || v.is_undefined();
+}
 bool lower_case(const Value& v) { return is_cased_all(str(v), true); }
 bool upper_case(const Value& v) { return is_cased_all(str(v), false); }
 bool escaped(const Value& v) { return v.is_markup(); }
@@ -58,14 +60,45 @@ bool ge(const Value& a, const Value& b) { return at_most(b, a, ">="); }
 
 Test find_test(std::string_view name) {
   static const std::unordered_map<std::string_view, Test> table = {
-      {"defined", unary<defined>},   {"undefined", unary<undefined>}, {"none", unary<none>},         {"boolean", unary<boolean>},     {"true", unary<is_true>},
-      {"false", unary<is_false>},    {"integer", unary<integer>},     {"float", unary<real>},        {"number", unary<number>},       {"string", unary<string>},
-      {"mapping", unary<mapping>},   {"iterable", unary<iterable>},   {"callable", unary<callable>}, {"sequence", unary<sequence>},   {"lower", unary<lower_case>},
-      {"upper", unary<upper_case>},  {"escaped", unary<escaped>},     {"odd", unary<odd>},           {"even", unary<even>},           {"filter", unary<known_filter>},
-      {"test", unary<known_test>},   {"divisibleby", binary<divisible>}, {"sameas", binary<same>},   {"in", binary<is_in>},           {"==", binary<eq>},
-      {"eq", binary<eq>},            {"equalto", binary<eq>},         {"!=", binary<ne>},            {"ne", binary<ne>},              {"<", binary<lt>},
-      {"lt", binary<lt>},            {"lessthan", binary<lt>},        {">", binary<gt>},             {"gt", binary<gt>},              {"greaterthan", binary<gt>},
-      {"<=", binary<le>},            {"le", binary<le>},              {">=", binary<ge>},            {"ge", binary<ge>},
+      {"defined", unary<defined>},
+      {"undefined", unary<undefined>},
+      {"none", unary<none>},
+      {"boolean", unary<boolean>},
+      {"true", unary<is_true>},
+      {"false", unary<is_false>},
+      {"integer", unary<integer>},
+      {"float", unary<real>},
+      {"number", unary<number>},
+      {"string", unary<string>},
+      {"mapping", unary<mapping>},
+      {"iterable", unary<iterable>},
+      {"callable", unary<callable>},
+      {"sequence", unary<sequence>},
+      {"lower", unary<lower_case>},
+      {"upper", unary<upper_case>},
+      {"escaped", unary<escaped>},
+      {"odd", unary<odd>},
+      {"even", unary<even>},
+      {"filter", unary<known_filter>},
+      {"test", unary<known_test>},
+      {"divisibleby", binary<divisible>},
+      {"sameas", binary<same>},
+      {"in", binary<is_in>},
+      {"==", binary<eq>},
+      {"eq", binary<eq>},
+      {"equalto", binary<eq>},
+      {"!=", binary<ne>},
+      {"ne", binary<ne>},
+      {"<", binary<lt>},
+      {"lt", binary<lt>},
+      {"lessthan", binary<lt>},
+      {">", binary<gt>},
+      {"gt", binary<gt>},
+      {"greaterthan", binary<gt>},
+      {"<=", binary<le>},
+      {"le", binary<le>},
+      {">=", binary<ge>},
+      {"ge", binary<ge>},
   };
   const auto it = table.find(name);
   return it == table.end() ? nullptr : it->second;

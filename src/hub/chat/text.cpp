@@ -15,7 +15,8 @@ enum class Form { upper, lower, title };
 
 void append_special(std::u32string& out, char32_t c, Form form) {
   const auto table = special_casings();
-  const auto entry = std::lower_bound(table.begin(), table.end(), c, [](const SpecialCasing& e, char32_t at) { return e.code_point < at; });
+  const auto entry = std::lower_bound(table.begin(), table.end(), c,
+                                      [](const SpecialCasing& e, char32_t at) { return e.code_point < at; });
   if (entry != table.end() && entry->code_point == c) {
     out += form == Form::upper ? entry->upper : form == Form::title ? entry->title : entry->lower;
     return;
@@ -45,8 +46,11 @@ bool is_case_ignorable(char32_t c) {
     case UTF8PROC_CATEGORY_ME:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_SK: return true;
-    default: return c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x387 || c == 0x2018 || c == 0x2019 || c == 0x2024 || c == 0x2027;
+    case UTF8PROC_CATEGORY_SK:
+      return true;
+    default:
+      return c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x387 || c == 0x2018 || c == 0x2019 ||
+             c == 0x2024 || c == 0x2027;
   }
 }
 
@@ -154,8 +158,10 @@ bool is_printable(char32_t c) {
     case UTF8PROC_CATEGORY_CO:
     case UTF8PROC_CATEGORY_ZL:
     case UTF8PROC_CATEGORY_ZP:
-    case UTF8PROC_CATEGORY_ZS: return false;
-    default: return true;
+    case UTF8PROC_CATEGORY_ZS:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -167,8 +173,8 @@ bool is_letter(char32_t c) {
 bool is_decimal(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
 
 bool is_digit(char32_t c) {
-  return is_decimal(c) || c == 0xB2 || c == 0xB3 || c == 0xB9 || (c >= 0x1369 && c <= 0x1371) || c == 0x19DA || c == 0x2070 ||
-         (c >= 0x2074 && c <= 0x2079) || (c >= 0x2080 && c <= 0x2089) || (c >= 0x2460 && c <= 0x2468) ||
+  return is_decimal(c) || c == 0xB2 || c == 0xB3 || c == 0xB9 || (c >= 0x1369 && c <= 0x1371) || c == 0x19DA ||
+         c == 0x2070 || (c >= 0x2074 && c <= 0x2079) || (c >= 0x2080 && c <= 0x2089) || (c >= 0x2460 && c <= 0x2468) ||
          (c >= 0x2474 && c <= 0x247C) || (c >= 0x2488 && c <= 0x2490) || c == 0x24EA || (c >= 0x24F5 && c <= 0x24FD) ||
          c == 0x24FF || (c >= 0x2776 && c <= 0x277E) || (c >= 0x2780 && c <= 0x2788) || (c >= 0x278A && c <= 0x2792) ||
          (c >= 0x10A40 && c <= 0x10A43) || (c >= 0x10E60 && c <= 0x10E68) || (c >= 0x11052 && c <= 0x1105A) ||
@@ -179,7 +185,8 @@ bool is_digit(char32_t c) {
 bool is_numeric(char32_t c) {
   const auto kind = category(c);
   if (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO) return true;
-  static constexpr std::u32string_view words = U"〇一二三四五六七八九十百千万亿億兆零壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬两兩廿卅";
+  static constexpr std::u32string_view words =
+      U"〇一二三四五六七八九十百千万亿億兆零壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬两兩廿卅";
   return words.find(c) != words.npos;
 }
 
@@ -191,9 +198,9 @@ bool is_word(char32_t c) {
 bool is_lower(char32_t c) {
   if (c < 0x80) return c >= 'a' && c <= 'z';
   // Other_Lowercase: letters and symbols that behave as small ones.
-  return category(c) == UTF8PROC_CATEGORY_LL || c == 0xAA || c == 0xBA || (c >= 0x2B0 && c <= 0x2B8) || c == 0x2C0 || c == 0x2C1 ||
-         (c >= 0x2E0 && c <= 0x2E4) || c == 0x345 || c == 0x37A || (c >= 0x1D2C && c <= 0x1D6A) || c == 0x1D78 ||
-         (c >= 0x1D9B && c <= 0x1DBF) || c == 0x2071 || c == 0x207F || (c >= 0x2090 && c <= 0x209C) ||
+  return category(c) == UTF8PROC_CATEGORY_LL || c == 0xAA || c == 0xBA || (c >= 0x2B0 && c <= 0x2B8) || c == 0x2C0 ||
+         c == 0x2C1 || (c >= 0x2E0 && c <= 0x2E4) || c == 0x345 || c == 0x37A || (c >= 0x1D2C && c <= 0x1D6A) ||
+         c == 0x1D78 || (c >= 0x1D9B && c <= 0x1DBF) || c == 0x2071 || c == 0x207F || (c >= 0x2090 && c <= 0x209C) ||
          (c >= 0x2170 && c <= 0x217F) || (c >= 0x24D0 && c <= 0x24E9);
 }
 
@@ -294,7 +301,8 @@ std::vector<std::string> split_lines(std::string_view text, bool keep_ends) {
     std::size_t end = begin;
     while (end < points.size() && !is_line_break(points[end])) ++end;
     std::size_t next = end;
-    if (next < points.size()) next += points[next] == '\r' && next + 1 < points.size() && points[next + 1] == '\n' ? 2 : 1;
+    if (next < points.size())
+      next += points[next] == '\r' && next + 1 < points.size() && points[next + 1] == '\n' ? 2 : 1;
     lines.push_back(encode(view.substr(begin, (keep_ends ? next : end) - begin)));
     begin = next;
   }

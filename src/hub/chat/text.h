@@ -17,14 +17,14 @@ std::string encode(std::u32string_view text);
 void append_utf8(std::string& out, char32_t c);
 std::size_t code_points(std::string_view text);
 
-bool is_space(char32_t c);        // str.isspace, and \s of Python's regular expressions
-bool is_line_break(char32_t c);   // what str.splitlines splits at
-bool is_printable(char32_t c);    // str.isprintable: what repr() does not escape
-bool is_letter(char32_t c);       // str.isalpha
-bool is_decimal(char32_t c);      // str.isdecimal
-bool is_digit(char32_t c);        // str.isdigit
-bool is_numeric(char32_t c);      // str.isnumeric
-bool is_word(char32_t c);         // \w
+bool is_space(char32_t c);       // str.isspace, and \s of Python's regular expressions
+bool is_line_break(char32_t c);  // what str.splitlines splits at
+bool is_printable(char32_t c);   // str.isprintable: what repr() does not escape
+bool is_letter(char32_t c);      // str.isalpha
+bool is_decimal(char32_t c);     // str.isdecimal
+bool is_digit(char32_t c);       // str.isdigit
+bool is_numeric(char32_t c);     // str.isnumeric
+bool is_word(char32_t c);        // \w
 bool is_lower(char32_t c);
 bool is_upper(char32_t c);
 bool is_title(char32_t c);

@@ -74,7 +74,8 @@ Value title_case(Interpreter&, Arguments& given) {
 Value replace(Interpreter& interpreter, Arguments& given) {
   const Bound bound("replace", given, {"s", "old", "new", "count"}, 3);
   const Value count = bound.none(3) ? Value::integer(-1) : bound[3];
-  return method(interpreter, Value::string(str(bound[0])), "replace", {{Value::string(str(bound[1])), Value::string(str(bound[2])), count}, {}});
+  return method(interpreter, Value::string(str(bound[0])), "replace",
+                {{Value::string(str(bound[1])), Value::string(str(bound[2])), count}, {}});
 }
 
 Value escape_filter(Interpreter&, Arguments& given) {
@@ -106,7 +107,8 @@ Value format(Interpreter&, Arguments& given) {
 Value indent(Interpreter&, Arguments& given) {
   const Bound bound("indent", given, {"s", "width", "first", "blank"}, 1);
   const Value& text = bound[0];
-  if (!text.is(Kind::string)) throw Fault{text.is_undefined() ? text.hint() : "indent needs a string, not " + type_name(text)};
+  if (!text.is(Kind::string))
+    throw Fault{text.is_undefined() ? text.hint() : "indent needs a string, not " + type_name(text)};
   std::string pad(4, ' ');
   if (bound.has(1)) {
     if (bound[1].is(Kind::string)) {
@@ -182,7 +184,8 @@ Value url_encode(Interpreter&, Arguments& given) {
   const Value& value = bound[0];
   if (value.is(Kind::string) || !iterate(value)) return Value::string(url_quoted(str(value), false));
   std::string out;
-  const auto items = iterate(value.is(Kind::dict) ? Value::of(Kind::view, std::make_shared<View>(value, View::Part::items)) : value);
+  const auto items =
+      iterate(value.is(Kind::dict) ? Value::of(Kind::view, std::make_shared<View>(value, View::Part::items)) : value);
   for (Value item; items->next(item);) {
     const Values pair = to_vector(item);
     if (pair.size() != 2) throw Fault{"urlencode needs pairs"};
@@ -198,7 +201,8 @@ Value xml_attributes(Interpreter&, Arguments& given) {
   for (const auto& [key, value] : bound[0].dict().entries) {
     if (value.is(Kind::none) || value.is_undefined()) continue;
     if (!key.is(Kind::string)) throw Fault{"expected string or bytes-like object"};
-    if (key.text().find_first_of(" \t\n\r\f\v/>=") != std::string::npos) throw Fault{"Invalid character in attribute name: " + repr(key)};
+    if (key.text().find_first_of(" \t\n\r\f\v/>=") != std::string::npos)
+      throw Fault{"Invalid character in attribute name: " + repr(key)};
     out += (out.empty() ? "" : " ") + escape(key).text() + "=\"" + escape(value).text() + "\"";
   }
   return Value::string(bound.truth_or(1, true) && !out.empty() ? " " + out : out);
@@ -221,7 +225,8 @@ Value json(Interpreter&, Arguments& given) {
   }
   if (!bound.none(3) && truth(bound[3])) {
     const Values pair = to_vector(bound[3]);
-    if (pair.size() != 2 || !pair[0].is(Kind::string) || !pair[1].is(Kind::string)) throw Fault{"separators must be two strings"};
+    if (pair.size() != 2 || !pair[0].is(Kind::string) || !pair[1].is(Kind::string))
+      throw Fault{"separators must be two strings"};
     style.item_separator = pair[0].text();
     style.key_separator = pair[1].text();
   } else if (!bound.none(3)) {
@@ -231,10 +236,27 @@ Value json(Interpreter&, Arguments& given) {
 }
 
 constexpr NamedFilter table[] = {
-    {"capitalize", by_method<capitalize_name>}, {"center", center}, {"e", escape_filter}, {"escape", escape_filter}, {"forceescape", force_escape},
-    {"format", format}, {"indent", indent}, {"lower", by_method<lower_name>}, {"replace", replace}, {"safe", safe}, {"string", string},
-    {"striptags", strip_tags}, {"title", title_case}, {"tojson", json}, {"trim", trim}, {"truncate", truncate}, {"upper", by_method<upper_name>},
-    {"urlencode", url_encode}, {"wordcount", word_count}, {"wordwrap", word_wrap}, {"xmlattr", xml_attributes},
+    {"capitalize", by_method<capitalize_name>},
+    {"center", center},
+    {"e", escape_filter},
+    {"escape", escape_filter},
+    {"forceescape", force_escape},
+    {"format", format},
+    {"indent", indent},
+    {"lower", by_method<lower_name>},
+    {"replace", replace},
+    {"safe", safe},
+    {"string", string},
+    {"striptags", strip_tags},
+    {"title", title_case},
+    {"tojson", json},
+    {"trim", trim},
+    {"truncate", truncate},
+    {"upper", by_method<upper_name>},
+    {"urlencode", url_encode},
+    {"wordcount", word_count},
+    {"wordwrap", word_wrap},
+    {"xmlattr", xml_attributes},
 };
 
 }  // namespace

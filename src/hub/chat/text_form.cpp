@@ -45,11 +45,21 @@ void append_repr(std::string& out, const Value& value) {
   if (out.size() > (128u << 20)) expect_size(out.size());
   switch (value.kind()) {
     case Kind::missing:
-    case Kind::undefined: out += "Undefined"; return;
-    case Kind::none: out += "None"; return;
-    case Kind::boolean: out += value.as_boolean() ? "True" : "False"; return;
-    case Kind::integer: out += std::to_string(value.as_integer()); return;
-    case Kind::real: out += repr_of_real(value.as_real()); return;
+    case Kind::undefined:
+      out += "Undefined";
+      return;
+    case Kind::none:
+      out += "None";
+      return;
+    case Kind::boolean:
+      out += value.as_boolean() ? "True" : "False";
+      return;
+    case Kind::integer:
+      out += std::to_string(value.as_integer());
+      return;
+    case Kind::real:
+      out += repr_of_real(value.as_real());
+      return;
     case Kind::string:
       if (value.is_markup())
         out += "Markup(" + repr_of_text(value.text()) + ")";
@@ -94,7 +104,9 @@ void append_repr(std::string& out, const Value& value) {
       out += range.step == 1 ? ")" : fmt::format(", {})", range.step);
       return;
     }
-    case Kind::iterator: out += fmt::format("<{} object>", type_name(value)); return;
+    case Kind::iterator:
+      out += fmt::format("<{} object>", type_name(value));
+      return;
     case Kind::name_space: {
       const NamespaceDepth guard;
       out += "<Namespace {";
@@ -107,7 +119,9 @@ void append_repr(std::string& out, const Value& value) {
       out += "}>";
       return;
     }
-    case Kind::function: out += value.function().representation(); return;
+    case Kind::function:
+      out += value.function().representation();
+      return;
   }
 }
 

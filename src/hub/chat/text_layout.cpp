@@ -11,7 +11,9 @@ namespace tilewright::hub::jinja {
 namespace {
 
 bool is_wrap_space(char32_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-bool is_word_punctuation(char32_t c) { return is_word(c) || std::u32string_view(U"!\"'&.,?").find(c) != std::u32string_view::npos; }
+bool is_word_punctuation(char32_t c) {
+  return is_word(c) || std::u32string_view(U"!\"'&.,?").find(c) != std::u32string_view::npos;
+}
 bool is_word_letter(char32_t c) { return is_word(c) && !is_decimal(c); }
 
 // Pieces that may start a new line: runs of white space, words, and the parts of hyphenated words.
@@ -40,9 +42,13 @@ std::vector<std::u32string> pieces(const std::u32string& text, bool break_on_hyp
           // Ends before white space or the end.
           if (end >= n || is_wrap_space(text[end])) break;
           // Ends after the hyphen of a hyphenated word: letter-letter and a letter pair behind.
-          const bool letters_before = end >= 2 && end - i >= 2 && text[end - 1] == '-' && is_word_letter(text[end - 2]) &&
-                                      ((end >= 3 && end - i >= 3 && is_word_letter(text[end - 3])) || (end >= 4 && end - i >= 4 && text[end - 3] == '-' && is_word_letter(text[end - 4])));
-          if (letters_before && is_word_letter(at(end)) && (is_word_letter(at(end + 1)) || (at(end + 1) == '-' && is_word_letter(at(end + 2))))) break;
+          const bool letters_before =
+              end >= 2 && end - i >= 2 && text[end - 1] == '-' && is_word_letter(text[end - 2]) &&
+              ((end >= 3 && end - i >= 3 && is_word_letter(text[end - 3])) ||
+               (end >= 4 && end - i >= 4 && text[end - 3] == '-' && is_word_letter(text[end - 4])));
+          if (letters_before && is_word_letter(at(end)) &&
+              (is_word_letter(at(end + 1)) || (at(end + 1) == '-' && is_word_letter(at(end + 2)))))
+            break;
           // Ends before an em-dash.
           if (is_word_punctuation(text[end - 1]) && dash_run(end) >= 2 && is_word(at(end + dash_run(end)))) break;
           ++end;
@@ -63,7 +69,8 @@ bool is_blank(const std::u32string& text) {
 
 }  // namespace
 
-std::vector<std::string> wrap_line(std::string_view line, std::int64_t width, bool break_long_words, bool break_on_hyphens) {
+std::vector<std::string> wrap_line(std::string_view line, std::int64_t width, bool break_long_words,
+                                   bool break_on_hyphens) {
   if (width <= 0) throw Fault{"invalid width " + std::to_string(width) + " (must be > 0)"};
   expect_size(line.size() * 8);
   std::vector<std::u32string> chunks = pieces(decode(line), break_on_hyphens);
@@ -85,7 +92,9 @@ std::vector<std::string> wrap_line(std::string_view line, std::int64_t width, bo
         std::size_t end = space;
         if (break_on_hyphens && chunks[next].size() > space) {
           const std::size_t hyphen = space ? chunks[next].substr(0, space).rfind(U'-') : std::u32string::npos;
-          if (hyphen != std::u32string::npos && hyphen > 0 && chunks[next].substr(0, hyphen).find_first_not_of(U'-') != std::u32string::npos) end = hyphen + 1;
+          if (hyphen != std::u32string::npos && hyphen > 0 &&
+              chunks[next].substr(0, hyphen).find_first_not_of(U'-') != std::u32string::npos)
+            end = hyphen + 1;
         }
         current.push_back(chunks[next].substr(0, end));
         chunks[next] = chunks[next].substr(end);
@@ -123,13 +132,21 @@ std::string without_tags(std::string_view text) {
       continue;
     }
     const std::string name = spaced.substr(i + 1, end - i - 1);
-    char32_t c = name == "amp" ? '&' : name == "lt" ? '<' : name == "gt" ? '>' : name == "quot" ? '"' : name == "apos" ? '\'' : name == "nbsp" ? 0xA0 : 0;
+    char32_t c = name == "amp"    ? '&'
+                 : name == "lt"   ? '<'
+                 : name == "gt"   ? '>'
+                 : name == "quot" ? '"'
+                 : name == "apos" ? '\''
+                 : name == "nbsp" ? 0xA0
+                                  : 0;
     if (name.size() > 1 && name[0] == '#') {
       const bool hex = name[1] == 'x' || name[1] == 'X';
       std::uint32_t value = 0;
       const char* first = name.data() + (hex ? 2 : 1);
       const auto [stop, code] = std::from_chars(first, name.data() + name.size(), value, hex ? 16 : 10);
-      if (code == std::errc() && stop == name.data() + name.size() && value >= 0x20 && value < 0x110000 && (value < 0xD800 || value > 0xDFFF)) c = value;
+      if (code == std::errc() && stop == name.data() + name.size() && value >= 0x20 && value < 0x110000 &&
+          (value < 0xD800 || value > 0xDFFF))
+        c = value;
     }
     if (!c) {
       out += spaced[i];
@@ -145,7 +162,8 @@ std::string url_quoted(std::string_view text, bool for_query) {
   expect_size(text.size() * 3);
   std::string out;
   for (char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !for_query);
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+                       c == '.' || c == '-' || c == '~' || (c == '/' && !for_query);
     if (plain)
       out += c;
     else if (c == ' ' && for_query)

@@ -9,13 +9,15 @@ namespace tilewright::hub::jinja {
 namespace {
 
 struct StringObject : Object {
-  StringObject(std::string value, bool safe) : Object(sizeof(StringObject) + value.size(), 0), text(std::move(value)), markup(safe) {}
+  StringObject(std::string value, bool safe)
+      : Object(sizeof(StringObject) + value.size(), 0), text(std::move(value)), markup(safe) {}
   std::string text;
   bool markup;
 };
 
 struct UndefinedObject : Object {
-  explicit UndefinedObject(std::string message) : Object(sizeof(UndefinedObject) + message.size(), 0), hint(std::move(message)) {}
+  explicit UndefinedObject(std::string message)
+      : Object(sizeof(UndefinedObject) + message.size(), 0), hint(std::move(message)) {}
   std::string hint;
 };
 
@@ -27,7 +29,9 @@ std::uint32_t depth_over(const Values& items) {
 
 struct SequenceObject : Object {
   SequenceObject(Values values, bool named)
-      : Object(sizeof(SequenceObject) + values.size() * sizeof(Value), depth_over(values)), items(std::move(values)), group(named) {}
+      : Object(sizeof(SequenceObject) + values.size() * sizeof(Value), depth_over(values)),
+        items(std::move(values)),
+        group(named) {}
   Values items;
   bool group;
 };
@@ -41,7 +45,10 @@ std::uint32_t depth_over(const std::vector<std::pair<Value, Value>>& entries) {
 constexpr std::size_t small_dict = 12;
 
 struct ItemsIterator : Iterator {
-  ItemsIterator(Value source, const Values& source_items) : Iterator(sizeof(ItemsIterator), checked_depth(source.depth() + 1)), owner(std::move(source)), items(source_items) {}
+  ItemsIterator(Value source, const Values& source_items)
+      : Iterator(sizeof(ItemsIterator), checked_depth(source.depth() + 1)),
+        owner(std::move(source)),
+        items(source_items) {}
   bool next(Value& out) override {
     if (at == items.size()) return false;
     out = items[at++];
@@ -68,7 +75,9 @@ struct StepIterator : Iterator {
   bool done = false;
 };
 
-std::size_t mix(std::size_t seed, std::size_t value) { return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2)); }
+std::size_t mix(std::size_t seed, std::size_t value) {
+  return seed ^ (value + 0x9e3779b97f4a7c15ull + (seed << 6) + (seed >> 2));
+}
 
 // -1, 0, 1; 2 when a NaN is involved. long double holds every int64 and every double.
 int compare_numbers(const Value& a, const Value& b) {
@@ -85,7 +94,9 @@ std::uint32_t checked_depth(std::uint32_t depth) {
   return depth;
 }
 
-Value Value::undefined(std::string hint) { return of(Kind::undefined, std::make_shared<UndefinedObject>(std::move(hint))); }
+Value Value::undefined(std::string hint) {
+  return of(Kind::undefined, std::make_shared<UndefinedObject>(std::move(hint)));
+}
 Value Value::boolean(bool value) {
   Value out(Kind::boolean);
   out.integer_ = value ? 1 : 0;
@@ -101,13 +112,17 @@ Value Value::real(double value) {
   out.real_ = value;
   return out;
 }
-Value Value::string(std::string text, bool markup) { return of(Kind::string, std::make_shared<StringObject>(std::move(text), markup)); }
+Value Value::string(std::string text, bool markup) {
+  return of(Kind::string, std::make_shared<StringObject>(std::move(text), markup));
+}
 Value Value::list(Values items) { return of(Kind::list, std::make_shared<SequenceObject>(std::move(items), false)); }
 Value Value::tuple(Values items) { return of(Kind::tuple, std::make_shared<SequenceObject>(std::move(items), false)); }
 Value Value::group(Value grouper, Values items) {
   return of(Kind::tuple, std::make_shared<SequenceObject>(Values{std::move(grouper), list(std::move(items))}, true));
 }
-Value Value::dict(std::vector<std::pair<Value, Value>> entries) { return of(Kind::dict, std::make_shared<Dict>(std::move(entries))); }
+Value Value::dict(std::vector<std::pair<Value, Value>> entries) {
+  return of(Kind::dict, std::make_shared<Dict>(std::move(entries)));
+}
 
 bool Value::is_markup() const { return is(Kind::string) && static_cast<const StringObject&>(*object_).markup; }
 bool Value::is_group() const { return is(Kind::tuple) && static_cast<const SequenceObject&>(*object_).group; }
@@ -125,7 +140,8 @@ Namespace& Value::name_space() const { return static_cast<Namespace&>(*object_);
 Function& Value::function() const { return static_cast<Function&>(*object_); }
 
 Dict::Dict(std::vector<std::pair<Value, Value>> pairs)
-    : Object(sizeof(Dict) + pairs.size() * (2 * sizeof(Value) + (pairs.size() > small_dict ? 40 : 0)), depth_over(pairs)) {
+    : Object(sizeof(Dict) + pairs.size() * (2 * sizeof(Value) + (pairs.size() > small_dict ? 40 : 0)),
+             depth_over(pairs)) {
   entries.reserve(pairs.size());
   const bool indexed = pairs.size() > small_dict;
   for (auto& pair : pairs) {
@@ -175,7 +191,8 @@ Value View::at(std::size_t position) const {
   return Value::tuple({key, value});
 }
 
-Range::Range(std::int64_t from, std::int64_t to, std::int64_t by) : Object(sizeof(Range), 1), start(from), stop(to), step(by), length(0) {
+Range::Range(std::int64_t from, std::int64_t to, std::int64_t by)
+    : Object(sizeof(Range), 1), start(from), stop(to), step(by), length(0) {
   if (by == 0) throw Fault{"range() arg 3 must not be zero"};
   const auto a = static_cast<__int128>(from), b = static_cast<__int128>(to), s = static_cast<__int128>(by);
   const __int128 count = s > 0 ? (b - a + s - 1) / s : (a - b - s - 1) / -s;
@@ -200,21 +217,36 @@ void Namespace::set(const std::string& name, Value value) {
 std::string type_name(const Value& value) {
   switch (value.kind()) {
     case Kind::missing:
-    case Kind::undefined: return "Undefined";
-    case Kind::none: return "NoneType";
-    case Kind::boolean: return "bool";
-    case Kind::integer: return "int";
-    case Kind::real: return "float";
-    case Kind::string: return value.is_markup() ? "Markup" : "str";
-    case Kind::list: return "list";
-    case Kind::tuple: return value.is_group() ? "_GroupTuple" : "tuple";
-    case Kind::dict: return "dict";
+    case Kind::undefined:
+      return "Undefined";
+    case Kind::none:
+      return "NoneType";
+    case Kind::boolean:
+      return "bool";
+    case Kind::integer:
+      return "int";
+    case Kind::real:
+      return "float";
+    case Kind::string:
+      return value.is_markup() ? "Markup" : "str";
+    case Kind::list:
+      return "list";
+    case Kind::tuple:
+      return value.is_group() ? "_GroupTuple" : "tuple";
+    case Kind::dict:
+      return "dict";
     case Kind::view:
-      return value.view().part == View::Part::keys ? "dict_keys" : value.view().part == View::Part::values ? "dict_values" : "dict_items";
-    case Kind::range: return "range";
-    case Kind::iterator: return std::string(value.iterator().type_name());
-    case Kind::name_space: return "Namespace";
-    case Kind::function: return "function";
+      return value.view().part == View::Part::keys     ? "dict_keys"
+             : value.view().part == View::Part::values ? "dict_values"
+                                                       : "dict_items";
+    case Kind::range:
+      return "range";
+    case Kind::iterator:
+      return std::string(value.iterator().type_name());
+    case Kind::name_space:
+      return "Namespace";
+    case Kind::function:
+      return "function";
   }
   return "object";
 }
@@ -223,10 +255,13 @@ bool truth(const Value& value) {
   switch (value.kind()) {
     case Kind::missing:
     case Kind::undefined:
-    case Kind::none: return false;
+    case Kind::none:
+      return false;
     case Kind::boolean:
-    case Kind::integer: return value.as_integer() != 0;
-    case Kind::real: return value.as_real() != 0.0;
+    case Kind::integer:
+      return value.as_integer() != 0;
+    case Kind::real:
+      return value.as_real() != 0.0;
     default: {
       const auto n = length(value);
       return !n || *n > 0;
@@ -241,8 +276,10 @@ bool equal(const Value& a, const Value& b) {
   switch (a.kind()) {
     case Kind::missing:
     case Kind::undefined:
-    case Kind::none: return true;
-    case Kind::string: return a.text() == b.text();
+    case Kind::none:
+      return true;
+    case Kind::string:
+      return a.text() == b.text();
     case Kind::list:
     case Kind::tuple: {
       if (a.object() == b.object()) return true;
@@ -273,7 +310,8 @@ bool equal(const Value& a, const Value& b) {
                return std::any_of(y.begin(), y.end(), [&](const Value& other) { return equal(item, other); });
              });
     }
-    default: return a.object() == b.object();
+    default:
+      return a.object() == b.object();
   }
 }
 
@@ -289,7 +327,8 @@ bool less(const Value& a, const Value& b, const char* operation) {
       if (!same_object(x[i], y[i]) && !equal(x[i], y[i])) return less(x[i], y[i], operation);
     return x.size() < y.size();
   }
-  throw Fault{std::string("'") + operation + "' not supported between instances of '" + type_name(a) + "' and '" + type_name(b) + "'"};
+  throw Fault{std::string("'") + operation + "' not supported between instances of '" + type_name(a) + "' and '" +
+              type_name(b) + "'"};
 }
 
 bool at_most(const Value& a, const Value& b, const char* operation) {
@@ -301,11 +340,15 @@ bool same_object(const Value& a, const Value& b) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {
     case Kind::none:
-    case Kind::missing: return true;
+    case Kind::missing:
+      return true;
     case Kind::boolean:
-    case Kind::integer: return a.as_integer() == b.as_integer();
-    case Kind::real: return false;
-    default: return a.object() == b.object();
+    case Kind::integer:
+      return a.as_integer() == b.as_integer();
+    case Kind::real:
+      return false;
+    default:
+      return a.object() == b.object();
   }
 }
 
@@ -313,45 +356,62 @@ std::size_t hash(const Value& key) {
   spend(1);
   switch (key.kind()) {
     case Kind::boolean:
-    case Kind::integer: return std::hash<double>{}(static_cast<double>(key.as_integer()));
-    case Kind::real: return std::hash<double>{}(key.as_real());
-    case Kind::string: return std::hash<std::string>{}(key.text());
+    case Kind::integer:
+      return std::hash<double>{}(static_cast<double>(key.as_integer()));
+    case Kind::real:
+      return std::hash<double>{}(key.as_real());
+    case Kind::string:
+      return std::hash<std::string>{}(key.text());
     case Kind::tuple: {
       std::size_t code = 7;
       for (const Value& item : key.items()) code = mix(code, hash(item));
       return code;
     }
     case Kind::list:
-    case Kind::dict: throw Fault{"unhashable type: '" + type_name(key) + "'"};
+    case Kind::dict:
+      throw Fault{"unhashable type: '" + type_name(key) + "'"};
     case Kind::view:
       if (key.view().part != View::Part::values) throw Fault{"unhashable type: '" + type_name(key) + "'"};
       return std::hash<const void*>{}(key.object());
-    case Kind::range: return mix(static_cast<std::size_t>(key.range().length), static_cast<std::size_t>(key.range().length ? key.range().start : 0));
+    case Kind::range:
+      return mix(static_cast<std::size_t>(key.range().length),
+                 static_cast<std::size_t>(key.range().length ? key.range().start : 0));
     case Kind::undefined:
     case Kind::none:
-    case Kind::missing: return static_cast<std::size_t>(key.kind());
-    default: return std::hash<const void*>{}(key.object());
+    case Kind::missing:
+      return static_cast<std::size_t>(key.kind());
+    default:
+      return std::hash<const void*>{}(key.object());
   }
 }
 
 std::optional<std::size_t> length(const Value& value) {
   switch (value.kind()) {
-    case Kind::undefined: return 0;
-    case Kind::string: return string_length(value);
+    case Kind::undefined:
+      return 0;
+    case Kind::string:
+      return string_length(value);
     case Kind::list:
-    case Kind::tuple: return value.items().size();
-    case Kind::dict: return value.dict().entries.size();
-    case Kind::view: return value.view().of.dict().entries.size();
-    case Kind::range: return static_cast<std::size_t>(value.range().length);
-    default: return std::nullopt;
+    case Kind::tuple:
+      return value.items().size();
+    case Kind::dict:
+      return value.dict().entries.size();
+    case Kind::view:
+      return value.view().of.dict().entries.size();
+    case Kind::range:
+      return static_cast<std::size_t>(value.range().length);
+    default:
+      return std::nullopt;
   }
 }
 
 std::shared_ptr<Iterator> iterate(const Value& value) {
   switch (value.kind()) {
-    case Kind::undefined: return std::make_shared<StepIterator>("generator", 0, [](Value&) { return false; });
+    case Kind::undefined:
+      return std::make_shared<StepIterator>("generator", 0, [](Value&) { return false; });
     case Kind::list:
-    case Kind::tuple: return std::make_shared<ItemsIterator>(value, value.items());
+    case Kind::tuple:
+      return std::make_shared<ItemsIterator>(value, value.items());
     case Kind::string:
       return std::make_shared<StepIterator>("str_iterator", 0, [value, at = std::size_t{0}](Value& out) mutable {
         const std::string& text = value.text();
@@ -363,17 +423,19 @@ std::shared_ptr<Iterator> iterate(const Value& value) {
         return true;
       });
     case Kind::dict:
-      return std::make_shared<StepIterator>("dict_keyiterator", value.depth(), [value, at = std::size_t{0}](Value& out) mutable {
-        if (at == value.dict().entries.size()) return false;
-        out = value.dict().entries[at++].first;
-        return true;
-      });
+      return std::make_shared<StepIterator>("dict_keyiterator", value.depth(),
+                                            [value, at = std::size_t{0}](Value& out) mutable {
+                                              if (at == value.dict().entries.size()) return false;
+                                              out = value.dict().entries[at++].first;
+                                              return true;
+                                            });
     case Kind::view:
-      return std::make_shared<StepIterator>("dict_itemiterator", value.depth(), [value, at = std::size_t{0}](Value& out) mutable {
-        if (at == value.view().of.dict().entries.size()) return false;
-        out = value.view().at(at++);
-        return true;
-      });
+      return std::make_shared<StepIterator>("dict_itemiterator", value.depth(),
+                                            [value, at = std::size_t{0}](Value& out) mutable {
+                                              if (at == value.view().of.dict().entries.size()) return false;
+                                              out = value.view().at(at++);
+                                              return true;
+                                            });
     case Kind::range:
       return std::make_shared<StepIterator>("range_iterator", 0, [value, at = std::int64_t{0}](Value& out) mutable {
         if (at == value.range().length) return false;
@@ -390,7 +452,8 @@ std::shared_ptr<Iterator> iterate(const Value& value) {
       };
       return std::make_shared<Shared>(value);
     }
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 

@@ -25,11 +25,11 @@ enum class Kind : std::uint8_t {
   list,
   tuple,
   dict,
-  view,       // dict.keys(), .values(), .items()
+  view,  // dict.keys(), .values(), .items()
   range,
-  iterator,   // generators, map objects, reversed …: consumed by being read
+  iterator,  // generators, map objects, reversed …: consumed by being read
   name_space,
-  function,   // macros, bound methods, globals, the loop variable …
+  function,  // macros, bound methods, globals, the loop variable …
 };
 
 // Anything on the heap. `depth` counts nested containers, so that neither printing nor freeing recurses without end.
@@ -162,9 +162,9 @@ bool truth(const Value& value);
 bool equal(const Value& a, const Value& b);
 bool less(const Value& a, const Value& b, const char* operation = "<");  // Fault for kinds that have no order
 bool at_most(const Value& a, const Value& b, const char* operation = "<=");
-bool same_object(const Value& a, const Value& b);                        // Python's `is`
-std::size_t hash(const Value& key);                                     // Fault: unhashable
-std::optional<std::size_t> length(const Value& value);                   // none: has no len()
+bool same_object(const Value& a, const Value& b);       // Python's `is`
+std::size_t hash(const Value& key);                     // Fault: unhashable
+std::optional<std::size_t> length(const Value& value);  // none: has no len()
 
 // iter(value), or null where Python raises TypeError.
 std::shared_ptr<Iterator> iterate(const Value& value);
