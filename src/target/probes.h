@@ -29,9 +29,6 @@ class PagedBuffer {
   std::size_t bytes_ = 0;
 };
 
-// A multiple of the last cache's size, at most 1 GB; whole megabytes.
-std::size_t beyond_caches(int times);
-
 // Flops per second of all members together, about 2 ms a sample.
 class PeakProbe {
  public:
@@ -52,7 +49,7 @@ class PeakProbe {
 class BandwidthProbe {
  public:
   static constexpr int kVariants = 4;
-  BandwidthProbe(SpinTeam& team, IsaLevel isa, std::size_t bytes = beyond_caches(8));
+  BandwidthProbe(SpinTeam& team, IsaLevel isa);
   double sample();
   const std::vector<double>& last() const { return last_; }  // of the last sample, in the order 4K/1, 4K/2, 2M/1, 2M/2
 
@@ -66,7 +63,7 @@ class BandwidthProbe {
 // Bytes read plus bytes written per second: the best of memcpy and non-temporal stores, beyond the last cache.
 class CopyProbe {
  public:
-  CopyProbe(SpinTeam& team, IsaLevel isa, std::size_t bytes = beyond_caches(8));
+  CopyProbe(SpinTeam& team, IsaLevel isa);
   double sample();
 
  private:

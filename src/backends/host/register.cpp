@@ -1,5 +1,6 @@
 #include "backends/host/host_device.h"
 #include "backends/host/matmul/matmul.h"
+#include "backends/host/small/small_candidates.h"
 #include "ops/core/registry.h"
 
 namespace tilewright::backends {
@@ -23,6 +24,7 @@ void register_host(runtime::DeviceRegistry& devices, ops::Registry& registry) {
                  return std::make_shared<host::HostDevice>(device == "host:opaque", options);
                }});
   host::add_matmul(registry);
+  host::add_small_candidates(registry);
 }
 
 }  // namespace tilewright::backends

@@ -13,7 +13,7 @@ namespace {
 
 enum class Rule {
   floating,    // f32, f16, bf16 in; the same out
-  number,      // any dtype but bool in; the same out
+  number,      // f32, f16, bf16, i64, i32 in; the same out
   any,         // any dtype in; the same out
   comparison,  // any dtype in; bool out
   cast,        // any dtype in; attribute `dtype` out
@@ -145,14 +145,14 @@ std::vector<OutputSpec> infer_row(const Row& row, const OpCall& call) {
   DType dtype = call.input(dtype_input).dtype();
   if (row.rule == Rule::floating) require_float(call, dtype_input);
   if (row.rule == Rule::number)
-    require_dtype(call, dtype_input, {DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32, DType::u8});
+    require_dtype(call, dtype_input, {DType::f32, DType::f16, DType::bf16, DType::i64, DType::i32});
   if (row.rule == Rule::comparison) dtype = DType::b8;
   if (row.rule == Rule::cast) {
     if (!call.attributes.has("dtype")) fail_argument(call, "dtype", "an attribute", "nothing");
     const DType to = call.attributes.dtype("dtype", dtype);
     if (to == dtype)
       fail_argument(call, "dtype", "another dtype than the input's, else use it as it is", std::string(dtype_name(to)));
-    return {{.dtype = to, .shape = shape, .strides = preserved_strides(call.input(0))}};
+    return {{.dtype = to, .shape = shape, .strides = elementwise_strides(shape, call.inputs)}};
   }
   if (row.in_place) {
     if (shape != call.input(0).shape())

@@ -92,8 +92,4 @@ Strides elementwise_strides(const Shape& shape, std::span<const Tensor> operands
   return out;
 }
 
-Strides preserved_strides(const Tensor& tensor) {
-  return dense(tensor.shape(), tensor.strides()) ? tensor.strides() : contiguous_strides(tensor.shape());
-}
-
 }  // namespace tilewright::ops

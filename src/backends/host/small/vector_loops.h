@@ -1,0 +1,294 @@
+// Defines the table of loops for the instruction set of the including file: `TW_TABLE` is its name, `TW_TABLE_NAME` the
+// text. Everything but the table is local to that file.
+#pragma once
+
+#include "backends/host/small/vector_math.h"
+
+namespace tilewright::backends::host {
+namespace {
+
+using std::int64_t;
+
+// The last, partial vector: read with zeros behind it, written up to its end.
+TW_INLINE Vector read_part(const float* from, int64_t n) {
+#if defined(__AVX512F__)
+  return (Vector)_mm512_maskz_loadu_ps(static_cast<__mmask16>((1u << n) - 1u), from);
+#else
+  Vector out{};
+  for (int64_t i = 0; i < n; ++i) out[i] = from[i];
+  return out;
+#endif
+}
+TW_INLINE void write_part(float* to, Vector value, int64_t n) {
+#if defined(__AVX512F__)
+  _mm512_mask_storeu_ps(to, static_cast<__mmask16>((1u << n) - 1u), (__m512)value);
+#else
+  for (int64_t i = 0; i < n; ++i) to[i] = value[i];
+#endif
+}
+
+template <typename F>
+void map_unary(const float* a, float* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) write(out + i, F::run(read<Vector>(a + i)));
+  if (i < n) write_part(out + i, F::run(read_part(a + i, n - i)), n - i);
+}
+
+template <typename F, BinaryMode mode>
+void map_binary(const float* a, const float* b, float* out, int64_t n) {
+  const Vector first = splat(*a), second = splat(*b);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    write(out + i, F::run(mode == kFirstScalar ? first : read<Vector>(a + i),
+                          mode == kSecondScalar ? second : read<Vector>(b + i)));
+  if (i < n)
+    write_part(out + i,
+               F::run(mode == kFirstScalar ? first : read_part(a + i, n - i),
+                      mode == kSecondScalar ? second : read_part(b + i, n - i)),
+               n - i);
+}
+
+#define TW_UNARY(Name, expression)                        \
+  struct Name {                                           \
+    TW_INLINE Vector run(Vector x) { return expression; } \
+  };
+#define TW_BINARY(Name, expression)                                 \
+  struct Name {                                                     \
+    TW_INLINE Vector run(Vector x, Vector y) { return expression; } \
+  };
+TW_UNARY(Neg, -x)
+TW_UNARY(Abs, absolute(x))
+TW_UNARY(Exp, exponential(x))
+TW_UNARY(Log, logarithm(x))
+TW_UNARY(Sqrt, square_root(x))
+TW_UNARY(Rsqrt, 1.0f / square_root(x))
+TW_UNARY(Reciprocal, 1.0f / x)
+TW_UNARY(Sin, sine(x, 0))
+TW_UNARY(Cos, sine(x, 1))
+TW_UNARY(Tanh, hyperbolic_tangent(x))
+TW_UNARY(Erf, error_function(x))
+TW_UNARY(Sigmoid, 1.0f / (1.0f + exponential(-x)))
+TW_UNARY(Silu, x / (1.0f + exponential(-x)))
+TW_UNARY(Gelu, 0.5f * x * (1.0f + error_function(x * 0.707106781f)))
+TW_UNARY(GeluTanh, x / (1.0f + exponential(-1.59576912f * (x + 0.044715f * (x * x * x)))))
+TW_UNARY(Relu, x < 0.0f ? Vector{} : x)
+TW_UNARY(Square, x* x)
+TW_UNARY(LogicalNot, to_number(x == 0.0f))
+TW_BINARY(Add, x + y)
+TW_BINARY(Sub, x - y)
+TW_BINARY(Mul, x* y)
+TW_BINARY(Div, x / y)
+TW_BINARY(Maximum, (x > y) | (x != x) ? x : y)
+TW_BINARY(Minimum, (x < y) | (x != x) ? x : y)
+TW_BINARY(Eq, to_number(x == y))
+TW_BINARY(Ne, to_number(x != y))
+TW_BINARY(Lt, to_number(x < y))
+TW_BINARY(Le, to_number(x <= y))
+TW_BINARY(Gt, to_number(x > y))
+TW_BINARY(Ge, to_number(x >= y))
+TW_BINARY(LogicalAnd, to_number((x != 0.0f) & (y != 0.0f)))
+TW_BINARY(LogicalOr, to_number((x != 0.0f) | (y != 0.0f)))
+
+template <BinaryMode mode>
+void map_pow(const float* a, const float* b, float* out, int64_t n) {
+  pow_loop(a, b, out, n, mode);
+}
+
+void map_select(const float* condition, const float* a, const float* b, float* out, int64_t n) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    write(out + i, read<Vector>(condition + i) != 0.0f ? read<Vector>(a + i) : read<Vector>(b + i));
+  for (; i < n; ++i) out[i] = condition[i] != 0.0f ? a[i] : b[i];
+}
+
+void load_f32(const void* in, float* out, int64_t n) { __builtin_memcpy(out, in, static_cast<std::size_t>(n) * 4); }
+void store_f32(const float* in, void* out, int64_t n) { __builtin_memcpy(out, in, static_cast<std::size_t>(n) * 4); }
+
+TW_INLINE Vector widen_bf16(Shorts s) { return from_bits(__builtin_convertvector(s, Bits) << 16); }
+void load_bf16(const void* in, float* out, int64_t n) {
+  const auto* from = static_cast<const std::uint16_t*>(in);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) write(out + i, widen_bf16(read<Shorts>(from + i)));
+  for (; i < n; ++i) {
+    const std::uint32_t wide = static_cast<std::uint32_t>(from[i]) << 16;
+    __builtin_memcpy(out + i, &wide, 4);
+  }
+}
+TW_INLINE Shorts narrow_bf16(Vector v) {
+  const Bits b = bits(v);
+  const Bits rounded = (b + 0x7fffu + ((b >> 16) & 1u)) >> 16;
+  const Bits out = v != v ? (b >> 16) | 0x40u : rounded;
+  return __builtin_convertvector(out, Shorts);
+}
+void store_bf16(const float* in, void* out, int64_t n) {
+  auto* to = static_cast<std::uint16_t*>(out);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) write(to + i, narrow_bf16(read<Vector>(in + i)));
+  if (i < n) {
+    const Shorts last = narrow_bf16(read_part(in + i, n - i));
+    for (int64_t k = 0; i < n; ++i, ++k) to[i] = last[k];
+  }
+}
+
+void load_f16(const void* in, float* out, int64_t n) {
+  const auto* from = static_cast<const std::uint16_t*>(in);
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16)
+    _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i))));
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8)
+    _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+#endif
+  for (; i < n; ++i) out[i] = widen_f16(from[i]);
+}
+void store_f16(const float* in, void* out, int64_t n) {
+  auto* to = static_cast<std::uint16_t*>(out);
+  int64_t i = 0;
+#if defined(__AVX512F__)
+  for (; i + 16 <= n; i += 16)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to + i),
+                        _mm512_cvtps_ph(_mm512_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#elif defined(__F16C__)
+  for (; i + 8 <= n; i += 8)
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+#endif
+  for (; i < n; ++i) to[i] = narrow_f16(in[i]);
+}
+
+void load_u8(const void* in, float* out, int64_t n) {
+  const auto* from = static_cast<const std::uint8_t*>(in);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    write(out + i, __builtin_convertvector(__builtin_convertvector(read<Bytes>(from + i), Ints), Vector));
+  for (; i < n; ++i) out[i] = static_cast<float>(from[i]);
+}
+void store_u8(const float* in, void* out, int64_t n) {
+  auto* to = static_cast<std::uint8_t*>(out);
+  for (int64_t i = 0; i < n; ++i) to[i] = static_cast<std::uint8_t>(static_cast<std::int32_t>(in[i]));
+}
+void store_bool(const float* in, void* out, int64_t n) {
+  auto* to = static_cast<std::uint8_t*>(out);
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes)
+    write(to + i, __builtin_convertvector((Bits)(read<Vector>(in + i) != 0.0f) & 1u, Bytes));
+  for (; i < n; ++i) to[i] = in[i] != 0.0f;
+}
+
+void copy_stream(const void* in, void* out, int64_t bytes) {
+#if defined(__x86_64__)
+  const char* from = static_cast<const char*>(in);
+  char* to = static_cast<char*>(out);
+  int64_t head = static_cast<int64_t>((64 - (reinterpret_cast<std::uintptr_t>(to) & 63)) & 63);
+  if (head > bytes) head = bytes;
+  __builtin_memcpy(to, from, static_cast<std::size_t>(head));
+  int64_t i = head;
+  for (; i + 64 <= bytes; i += 64) {
+#if defined(__AVX512F__)
+    _mm512_stream_si512(reinterpret_cast<__m512i*>(to + i), _mm512_loadu_si512(from + i));
+#elif defined(__AVX2__)
+    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i));
+    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + i + 32));
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i), low);
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to + i + 32), high);
+#else
+    for (int k = 0; k < 64; k += 16)
+      _mm_stream_si128(reinterpret_cast<__m128i*>(to + i + k),
+                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i + k)));
+#endif
+  }
+  __builtin_memcpy(to + i, from + i, static_cast<std::size_t>(bytes - i));
+#else
+  __builtin_memcpy(out, in, static_cast<std::size_t>(bytes));
+#endif
+}
+
+TW_INLINE float add_lanes(Vector v) {
+  float out = 0;
+  for (int i = 0; i < kLanes; ++i) out += v[i];
+  return out;
+}
+
+float sum(const float* a, int64_t n) {
+  Vector part[4] = {};
+  int64_t i = 0;
+  for (; i + 4 * kLanes <= n; i += 4 * kLanes)
+    for (int k = 0; k < 4; ++k) part[k] += read<Vector>(a + i + k * kLanes);
+  for (; i + kLanes <= n; i += kLanes) part[0] += read<Vector>(a + i);
+  if (i < n) part[1] += read_part(a + i, n - i);
+  return add_lanes((part[0] + part[1]) + (part[2] + part[3]));
+}
+
+float max(const float* a, int64_t n) {
+  float out = a[0];
+  int64_t i = 0;
+  if (n >= kLanes) {
+    Vector part[4];
+    for (Vector& p : part) p = read<Vector>(a);
+    for (; i + 4 * kLanes <= n; i += 4 * kLanes)
+      for (int k = 0; k < 4; ++k) part[k] = Maximum::run(read<Vector>(a + i + k * kLanes), part[k]);
+    for (; i + kLanes <= n; i += kLanes) part[0] = Maximum::run(read<Vector>(a + i), part[0]);
+    const Vector all = Maximum::run(Maximum::run(part[0], part[1]), Maximum::run(part[2], part[3]));
+    for (int k = 0; k < kLanes; ++k) out = all[k] > out || all[k] != all[k] ? all[k] : out;
+  }
+  for (; i < n; ++i) out = a[i] > out || a[i] != a[i] ? a[i] : out;
+  return out;
+}
+
+float exp_sum(const float* a, float shift, float* out, int64_t n) {
+  Vector total[2] = {};
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes)
+    for (int k = 0; k < 2; ++k) {
+      const Vector e = exponential(read<Vector>(a + i + k * kLanes) - shift);
+      write(out + i + k * kLanes, e);
+      total[k] += e;
+    }
+  for (; i < n; i += kLanes) {
+    const int64_t rest = n - i < kLanes ? n - i : kLanes;
+    Vector e = exponential(read_part(a + i, rest) - shift);
+    write_part(out + i, e, rest);
+    for (int64_t k = rest; k < kLanes; ++k) e[k] = 0.0f;
+    total[0] += e;
+  }
+  return add_lanes(total[0] + total[1]);
+}
+
+#define TW_MODES(F) \
+  { map_binary<F, kBothVectors>, map_binary<F, kSecondScalar>, map_binary<F, kFirstScalar> }
+
+}  // namespace
+
+const VectorTable TW_TABLE = {
+    // in the order of ops::ScalarOp
+    .unary = {map_unary<Neg>, map_unary<Abs>, map_unary<Exp>, map_unary<Log>, map_unary<Sqrt>, map_unary<Rsqrt>,
+              map_unary<Reciprocal>, map_unary<Sin>, map_unary<Cos>, map_unary<Tanh>, map_unary<Erf>,
+              map_unary<Sigmoid>, map_unary<Silu>, map_unary<Gelu>, map_unary<GeluTanh>, map_unary<Relu>,
+              map_unary<Square>, map_unary<LogicalNot>},
+    .binary = {TW_MODES(Add),
+               TW_MODES(Sub),
+               TW_MODES(Mul),
+               TW_MODES(Div),
+               TW_MODES(Maximum),
+               TW_MODES(Minimum),
+               {map_pow<kBothVectors>, map_pow<kSecondScalar>, map_pow<kFirstScalar>},
+               TW_MODES(Eq),
+               TW_MODES(Ne),
+               TW_MODES(Lt),
+               TW_MODES(Le),
+               TW_MODES(Gt),
+               TW_MODES(Ge),
+               TW_MODES(LogicalAnd),
+               TW_MODES(LogicalOr)},
+    .select = map_select,
+    .load = {load_f32, load_f16, load_bf16, load_u8, load_u8},
+    .store = {store_f32, store_f16, store_bf16, store_u8, store_bool},
+    .copy_stream = copy_stream,
+    .sum = sum,
+    .max = max,
+    .exp_sum = exp_sum,
+    .name = TW_TABLE_NAME,
+};
+
+}  // namespace tilewright::backends::host

@@ -1,0 +1,51 @@
+// Loops over f32 values in cache, compiled once per instruction set. Included by files of every set: holds no function
+// bodies.
+#pragma once
+
+#include <cstdint>
+
+#include "ops/core/scalar_op.h"
+
+namespace tilewright::backends::host {
+
+// Which operands of a binary loop are one value instead of `n`.
+enum BinaryMode { kBothVectors, kSecondScalar, kFirstScalar, kBinaryModes };
+
+// Element types that convert to and from f32 in these loops.
+enum Storage { kStoreF32, kStoreF16, kStoreBf16, kStoreU8, kStoreBool, kStorageCount };
+
+// Errors in units of the last place of f32, against the exact value, checked by tests: neg abs relu square add sub mul
+// div sqrt reciprocal maximum minimum 0.5; rsqrt exp log sin cos tanh erf sigmoid silu: kVectorUlp. gelu and gelu_tanh:
+// relative to |x|/2, as their formula cancels for negative x. Subnormal results are kept; NaN and infinities propagate
+// as in C. `out` may be an operand. No alignment is needed.
+struct VectorTable {
+  using Unary = void (*)(const float* a, float* out, std::int64_t n);
+  using Binary = void (*)(const float* a, const float* b, float* out, std::int64_t n);
+  Unary unary[ops::kUnaryCount];
+  Binary binary[ops::kBinaryCount][kBinaryModes];
+  void (*select)(const float* condition, const float* a, const float* b, float* out, std::int64_t n);
+  void (*load[kStorageCount])(const void* in, float* out, std::int64_t n);
+  void (*store[kStorageCount])(const float* in, void* out, std::int64_t n);
+  // Copies past the caches; the caller fences before it reports the work done.
+  void (*copy_stream)(const void* in, void* out, std::int64_t bytes);
+  float (*sum)(const float* a, std::int64_t n);
+  float (*max)(const float* a, std::int64_t n);  // NaN if there is one; n > 0
+  // out[i] = e^(a[i] - shift), and their sum.
+  float (*exp_sum)(const float* a, float shift, float* out, std::int64_t n);
+  const char* name;
+};
+
+inline constexpr double kVectorUlp = 3.0;
+
+extern const VectorTable kGenericTable;
+extern const VectorTable kAvx2Table;
+extern const VectorTable kAvx512Table;
+
+// For single lanes that the vector loops leave to the C library, in double.
+float exact_sin(float x);
+float exact_cos(float x);
+float widen_f16(std::uint16_t bits);
+std::uint16_t narrow_f16(float value);
+void pow_loop(const float* a, const float* b, float* out, std::int64_t n, BinaryMode mode);
+
+}  // namespace tilewright::backends::host
