@@ -70,9 +70,10 @@ MachineLimits measure_limits(int threads, Effort effort, IsaLevel isa) {
   if (limits.clock_hz > 0)
     limits.fma_per_cycle = limits.f32_flops / (2.0 * threads * peak.f32_lanes() * limits.clock_hz);
   if (peak.has_bf16_dot()) limits.bf16_dot_flops = median_of(samples, [&] { return peak.bf16_dot(); });
-  BandwidthProbe read(team, isa);
+  const std::size_t bytes = beyond_caches(effort == Effort::quick ? 3 : 8);
+  BandwidthProbe read(team, isa, bytes);
   limits.read_bytes = median_of(samples, [&] { return read.sample(); });
-  CopyProbe copy(team, isa);
+  CopyProbe copy(team, isa, bytes);
   limits.copy_bytes = median_of(samples, [&] { return copy.sample(); });
   const auto cache = [&](long bytes) {
     return bytes > 0 ? cache_read_bandwidth(team, isa, static_cast<std::size_t>(bytes)) : 0;

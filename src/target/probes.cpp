@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
@@ -38,6 +39,7 @@ const ProbeKernels& kernels_of(IsaLevel isa) {
 
 double flops_rate(SpinTeam& team, float (*probe)(long), double flops) {
   constexpr long kIterations = 100000;
+  const SpinTeam::Timing timing(team);
   const double start = seconds_now();
   team.run([&](int) {
     const float result = probe(kIterations);
@@ -63,12 +65,6 @@ double clock_rate() {
 #else
   return 0 * start;
 #endif
-}
-
-std::size_t probe_bytes() {
-  const long last_cache = std::max(cpu_info().l3_bytes, 16L << 20);
-  return std::clamp<std::size_t>(static_cast<std::size_t>(last_cache) * 8, std::size_t{256} << 20,
-                                 std::size_t{1} << 30);
 }
 
 void touch(SpinTeam& team, const PagedBuffer& buffer) {
@@ -98,19 +94,27 @@ double PeakProbe::bf16_dot() const {
 }
 int PeakProbe::f32_lanes() const { return kernels_of(isa_).f32_lanes; }
 double PeakProbe::clock_hz() const {
+  const SpinTeam::Timing timing(team_);
   std::vector<double> clocks(static_cast<std::size_t>(team_.size()));
   team_.run([&](int member) { clocks[static_cast<std::size_t>(member)] = clock_rate(); });
   return clocks[0];
 }
 
-BandwidthProbe::BandwidthProbe(SpinTeam& team, IsaLevel isa)
-    : team_(team), isa_(isa), small_(probe_bytes(), false), huge_(probe_bytes(), true), last_(kVariants) {
+std::size_t beyond_caches(int times) {
+  const long last_cache = std::max(cpu_info().l3_bytes, 16L << 20);
+  return std::min(static_cast<std::size_t>(last_cache) * static_cast<std::size_t>(times), std::size_t{1} << 30) /
+         kHugePage * kHugePage;
+}
+
+BandwidthProbe::BandwidthProbe(SpinTeam& team, IsaLevel isa, std::size_t bytes)
+    : team_(team), isa_(isa), small_(bytes, false), huge_(bytes, true), last_(kVariants) {
   touch(team_, small_);
   touch(team_, huge_);
 }
 
 double BandwidthProbe::sample() {
   const auto read = kernels_of(isa_).read;
+  const SpinTeam::Timing timing(team_);
   for (int variant = 0; variant < kVariants; ++variant) {
     const PagedBuffer& buffer = variant < 2 ? small_ : huge_;
     const int streams = variant % 2 + 1;
@@ -123,14 +127,15 @@ double BandwidthProbe::sample() {
   return *std::max_element(last_.begin(), last_.end());
 }
 
-CopyProbe::CopyProbe(SpinTeam& team, IsaLevel isa)
-    : team_(team), isa_(isa), from_(probe_bytes() / 2, true), to_(probe_bytes() / 2, true) {
+CopyProbe::CopyProbe(SpinTeam& team, IsaLevel isa, std::size_t bytes)
+    : team_(team), isa_(isa), from_(bytes / 2, true), to_(bytes / 2, true) {
   touch(team_, from_);
   touch(team_, to_);
 }
 
 double CopyProbe::sample() {
   double best = 0;
+  const SpinTeam::Timing timing(team_);
   for (bool streaming : {false, true}) {
     const double start = seconds_now();
     team_.run_blocks(static_cast<unsigned>(from_.bytes() / kSlice), [&](unsigned slice) {
@@ -150,6 +155,7 @@ double cache_read_bandwidth(SpinTeam& team, IsaLevel isa, std::size_t bytes_per_
   PagedBuffer buffer(bytes * static_cast<std::size_t>(team.size()), true);
   const auto read = kernels_of(isa).read;
   double best = 0;
+  const SpinTeam::Timing timing(team);
   team.run([&](int member) { std::memset(buffer.data() + bytes * static_cast<std::size_t>(member), 1, bytes); });
   for (int attempt = 0; attempt < 3; ++attempt) {
     const double start = seconds_now();
@@ -166,6 +172,7 @@ double cache_read_bandwidth(SpinTeam& team, IsaLevel isa, std::size_t bytes_per_
 
 double fork_join_seconds(SpinTeam& team) {
   constexpr int kRounds = 2000;
+  const SpinTeam::Timing timing(team);
   const double start = seconds_now();
   for (int i = 0; i < kRounds; ++i) team.run([](int) {});
   return (seconds_now() - start) / kRounds;

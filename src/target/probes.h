@@ -29,6 +29,9 @@ class PagedBuffer {
   std::size_t bytes_ = 0;
 };
 
+// A multiple of the last cache's size, at most 1 GB; whole megabytes.
+std::size_t beyond_caches(int times);
+
 // Flops per second of all members together, about 2 ms a sample.
 class PeakProbe {
  public:
@@ -49,7 +52,7 @@ class PeakProbe {
 class BandwidthProbe {
  public:
   static constexpr int kVariants = 4;
-  BandwidthProbe(SpinTeam& team, IsaLevel isa);
+  BandwidthProbe(SpinTeam& team, IsaLevel isa, std::size_t bytes = beyond_caches(8));
   double sample();
   const std::vector<double>& last() const { return last_; }  // of the last sample, in the order 4K/1, 4K/2, 2M/1, 2M/2
 
@@ -63,7 +66,7 @@ class BandwidthProbe {
 // Bytes read plus bytes written per second: the best of memcpy and non-temporal stores, beyond the last cache.
 class CopyProbe {
  public:
-  CopyProbe(SpinTeam& team, IsaLevel isa);
+  CopyProbe(SpinTeam& team, IsaLevel isa, std::size_t bytes = beyond_caches(8));
   double sample();
 
  private:

@@ -9,20 +9,13 @@
 namespace tilewright::target {
 namespace {
 
-// Waits a little; a member that waits long gives its processor away, which matters only when there are more members than
-// processors.
-class Spinner {
- public:
-  void wait() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-    if (++spins_ > 20000) std::this_thread::yield();
-  }
+constexpr int kSpins = 200000;  // some milliseconds
 
- private:
-  int spins_ = 0;
-};
+void relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
 
 void pin(int member, int size, const cpu_set_t& allowed) {
   if (size > CPU_COUNT(&allowed)) return;
@@ -41,14 +34,19 @@ void pin(int member, int size, const cpu_set_t& allowed) {
 
 SpinTeam::SpinTeam(int threads) : size_(threads) {
   TW_CHECK(threads >= 1);
-  CPU_ZERO(&before_);
-  pthread_getaffinity_np(pthread_self(), sizeof before_, &before_);
-  pin(0, size_, before_);
+  CPU_ZERO(&allowed_);
+  pthread_getaffinity_np(pthread_self(), sizeof allowed_, &allowed_);
   for (int member = 1; member < size_; ++member)
     threads_.emplace_back([this, member] {
-      pin(member, size_, before_);
+      pin(member, size_, allowed_);
+      const bool crowded = size_ > CPU_COUNT(&allowed_);
       for (unsigned seen = 0;;) {
-        for (Spinner spinner; generation_.load(std::memory_order_acquire) == seen;) spinner.wait();
+        for (int spins = crowded ? 0 : kSpins; generation_.load(std::memory_order_acquire) == seen;) {
+          if (spins-- > 0)
+            relax();
+          else
+            generation_.wait(seen, std::memory_order_acquire);
+        }
         ++seen;
         if (stop_.load(std::memory_order_relaxed)) return;
         (*work_)(member);
@@ -60,16 +58,30 @@ SpinTeam::SpinTeam(int threads) : size_(threads) {
 SpinTeam::~SpinTeam() {
   stop_.store(true, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
+  generation_.notify_all();
   for (std::thread& thread : threads_) thread.join();
-  pthread_setaffinity_np(pthread_self(), sizeof before_, &before_);
 }
+
+SpinTeam::Timing::Timing(SpinTeam& team) {
+  CPU_ZERO(&before_);
+  pthread_getaffinity_np(pthread_self(), sizeof before_, &before_);
+  pin(0, team.size_, team.allowed_);
+  team.run([](int) {});
+}
+SpinTeam::Timing::~Timing() { pthread_setaffinity_np(pthread_self(), sizeof before_, &before_); }
 
 void SpinTeam::run(const std::function<void(int)>& work) {
   work_ = &work;
   running_.store(size_ - 1, std::memory_order_relaxed);
   generation_.fetch_add(1, std::memory_order_release);
+  generation_.notify_all();
   work(0);
-  for (Spinner spinner; running_.load(std::memory_order_acquire);) spinner.wait();
+  for (int spins = 0; running_.load(std::memory_order_acquire);) {
+    if (size_ > CPU_COUNT(&allowed_) || ++spins > kSpins)
+      std::this_thread::yield();
+    else
+      relax();
+  }
 }
 
 double seconds_now() {

@@ -10,9 +10,8 @@
 
 namespace tilewright::target {
 
-// The constructing thread is member 0. While a team lives its members are pinned, one to each of the first processors
-// that this process may use; the caller's own affinity is restored at the end. More members than processors are not
-// pinned.
+// The constructing thread is member 0. The others are pinned, one to each of the processors after the first that this
+// process may use (not if there are too few); they spin for some milliseconds after each run, then sleep.
 class SpinTeam {
  public:
   explicit SpinTeam(int threads);
@@ -21,6 +20,18 @@ class SpinTeam {
   SpinTeam& operator=(const SpinTeam&) = delete;
 
   int size() const { return size_; }
+  // While one lives, the calling thread is pinned to the first processor and the members are awake: hold it around what
+  // is timed. Threads made meanwhile inherit the pin.
+  class Timing {
+   public:
+    explicit Timing(SpinTeam& team);
+    ~Timing();
+    Timing(const Timing&) = delete;
+    Timing& operator=(const Timing&) = delete;
+
+   private:
+    cpu_set_t before_;
+  };
   // work(member) on every member at once; returns when all are done. Only from the constructing thread; must not throw.
   void run(const std::function<void(int)>& work);
   // work(block) for every block in [0, blocks), handed out in ascending order.
@@ -34,7 +45,7 @@ class SpinTeam {
 
  private:
   const int size_;
-  cpu_set_t before_;
+  cpu_set_t allowed_;
   std::vector<std::thread> threads_;
   alignas(64) std::atomic<unsigned> generation_{0};
   alignas(64) std::atomic<int> running_{0};

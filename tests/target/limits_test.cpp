@@ -27,17 +27,26 @@ TEST(LimitSeconds, IsTheLargerOfTheTwoTimes) {
 }
 
 // Orders of magnitude only: tests never time.
-TEST(MeasureLimits, FindsPlausibleNumbersForEveryLevelHere) {
-  for (IsaLevel isa : {IsaLevel::generic, IsaLevel::avx2, IsaLevel::avx512_bf16}) {
+TEST(MeasureLimits, FindsPlausibleNumbers) {
+  const MachineLimits limits = measure_limits(1, Effort::quick);
+  EXPECT_EQ(limits.isa, active_isa());
+  EXPECT_GT(limits.f32_flops, 1e8);
+  EXPECT_LT(limits.f32_flops, 1e13);
+  EXPECT_EQ(limits.bf16_dot_flops > 0, active_isa() == IsaLevel::avx512_bf16);
+  EXPECT_GT(limits.read_bytes, 1e8);
+  EXPECT_GT(limits.copy_bytes, 1e8);
+  EXPECT_GT(limits.clock_hz, 1e8);
+  EXPECT_LT(limits.fork_join_seconds, 1e-3);
+}
+
+TEST(PeakProbeTest, EveryLevelRuns) {
+  SpinTeam team(2);
+  for (IsaLevel isa : {IsaLevel::generic, IsaLevel::avx2, IsaLevel::avx512, IsaLevel::avx512_bf16}) {
     if (isa > active_isa() || (active_isa() == IsaLevel::neon && isa != IsaLevel::generic)) continue;
-    const MachineLimits limits = measure_limits(1, Effort::quick, isa);
-    EXPECT_GT(limits.f32_flops, 1e8) << isa_name(isa);
-    EXPECT_LT(limits.f32_flops, 1e13);
-    EXPECT_EQ(limits.bf16_dot_flops > 0, isa == IsaLevel::avx512_bf16);
-    EXPECT_GT(limits.read_bytes, 1e8);
-    EXPECT_GT(limits.copy_bytes, 1e8);
-    EXPECT_GT(limits.clock_hz, 1e8);
-    EXPECT_LT(limits.fork_join_seconds, 1e-3);
+    const PeakProbe peak(team, isa);
+    EXPECT_GT(peak.f32_fma(), 1e8) << isa_name(isa);
+    EXPECT_EQ(peak.has_bf16_dot(), isa == IsaLevel::avx512_bf16);
+    EXPECT_EQ(peak.bf16_dot() > 0, peak.has_bf16_dot());
   }
 }
 

@@ -25,10 +25,11 @@ class Checkpoint {
   const TensorView* find(std::string_view name) const;
   const TensorView& get(std::string_view name) const;
   bool contains(std::string_view name) const;
-  std::span<const TensorView* const> tensors() const {
+  std::span<const TensorView* const> tensors() const& {
     return tensors_;
-  }                                                           // shard by shard, in the order of their bytes
-  std::uint64_t total_bytes() const { return total_bytes_; }  // of the tensors, headers not counted
+  }                                                               // shard by shard, in the order of their bytes
+  std::span<const TensorView* const> tensors() const&& = delete;  // would outlive what it shows
+  std::uint64_t total_bytes() const { return total_bytes_; }      // of the tensors, headers not counted
   const std::deque<SafetensorsFile>& files() const { return files_; }
   // What a user may want to know and what is no error: tensors in a shard that the index does not name (they are left
   // out).

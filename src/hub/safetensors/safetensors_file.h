@@ -44,7 +44,8 @@ class SafetensorsFile {
   // Whether the file holds the name, also of a tensor that find() refuses.
   bool contains(std::string_view name) const;
   // In the order of their bytes; without those that find() refuses.
-  std::span<const TensorView> tensors() const { return tensors_; }
+  std::span<const TensorView> tensors() const& { return tensors_; }
+  std::span<const TensorView> tensors() const&& = delete;  // would outlive what it shows
   // The names that find() refuses, with their shapes in words.
   const std::map<std::string, std::string, std::less<>>& refused() const { return refused_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }

@@ -39,7 +39,8 @@ void run_product(ops::Context& context, const ops::OpCall& call) {
   const ops::Tensor& b = call.input(1);
   const ops::Tensor& y = call.outputs[0];
   if (y.elements() == 0) return;
-  const int row = a.rank() - 2, column = a.rank() - 1;
+  const bool batched = a.rank() == 3;
+  const int row = batched ? 1 : 0, column = row + 1;
   Parameters p{};
   BmmProblem& problem = p.problem;
   problem.dtype = a.dtype();
@@ -51,7 +52,7 @@ void run_product(ops::Context& context, const ops::OpCall& call) {
   problem.b_k_stride = b.strides()[row];
   problem.b_n_stride = b.strides()[column];
   problem.y_row_stride = problem.N;
-  if (a.rank() == 3) {
+  if (batched) {
     problem.batch[1] = a.dim(0);
     problem.x_batch_stride[1] = a.strides()[0];
     problem.b_batch_stride[1] = b.strides()[0];

@@ -1,0 +1,104 @@
+#include "engine/session.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "models/core/decoder_model.h"
+
+namespace tilewright::engine {
+namespace {
+
+constexpr ops::OpName kArgmax{"argmax"};
+constexpr const char* kBestPath = "greedy";
+
+}  // namespace
+
+Session::Session(const Program& program, const SessionOptions& options) {
+  device_ = program.devices.open(options.device, options.device_options);
+  const double start = device_->now();
+  const ops::Switches switches = ops::Switches::parse(program.operators, options.fuse);
+  context_ = std::make_unique<ops::Context>(program.operators, device_->default_stream(), switches,
+                                            switches.any() ? &fallbacks_ : nullptr);
+  model_ = options.dummy_shape.empty()
+               ? models::load_model(*context_, program.families, options.model, options.load)
+               : models::make_dummy_model(*context_, program.families, options.dummy_shape, options.load);
+  device_->synchronize();
+  load_seconds_ = device_->now() - start;
+}
+
+void Session::begin(std::int64_t batch, std::int64_t length) {
+  state_ = {};
+  length_ = 0;
+  const std::int64_t room = nn::round_up_to_bucket(std::max<std::int64_t>(length, 1));
+  try {
+    state_ = model_->make_state(*context_, batch, room);
+  } catch (const Error& e) {
+    fail({.what = fmt::format("no memory for the key-value cache of {} positions ({} MiB): {}", room,
+                              model_->state_bytes(batch, room) >> 20, e.text().what),
+          .where = device_->name(),
+          .expected = e.text().expected,
+          .found = e.text().found,
+          .fix = "use a smaller context (--ctx), fewer new tokens (--max-new-tokens), or free memory"});
+  }
+}
+
+ops::Tensor Session::run(const HostTensor& ids) {
+  TW_CHECK(ids.dtype == DType::i64 && ids.shape.rank() == 2 && ids.shape[0] == state_.batch);
+  const std::int64_t vocabulary = model_->info().vocab_size;
+  for (std::int64_t i = 0; i < ids.elements(); ++i)
+    if (const std::int64_t id = ids.data<std::int64_t>()[i]; id < 0 || id >= vocabulary)
+      fail({.what = "a token is outside the model's vocabulary",
+            .where = "token " + index_text(i, ids.shape),
+            .expected = fmt::format("0 to {}", vocabulary - 1),
+            .found = fmt::format("{}", id),
+            .fix = "tokenizer and weights must come from one model"});
+  return run(runtime::to_device(context_->stream(), ids));
+}
+
+ops::Tensor Session::run(const ops::Tensor& ids) {
+  const std::int64_t rows = ids.dim(1);
+  if (length_ + rows > state_.max_len)
+    fail({.what = "the sequence is longer than the context that was reserved",
+          .where = "key-value cache",
+          .expected = fmt::format("at most {} positions", state_.max_len),
+          .found = fmt::format("{}", length_ + rows),
+          .fix = "reserve more (--ctx) or shorten the prompt"});
+  ops::Tensor hidden = model_->forward(*context_, ids, state_, length_);
+  model_->advance(*context_, state_, rows);
+  length_ += rows;
+  return hidden;
+}
+
+ops::Tensor Session::last_logits(const ops::Tensor& hidden) {
+  const std::int64_t rows = hidden.dim(1);
+  return model_->head(*context_, rows == 1 ? hidden : hidden.slice(1, rows - 1, rows));
+}
+
+ops::Tensor Session::all_logits(const ops::Tensor& hidden) { return model_->head(*context_, hidden); }
+
+ops::Tensor Session::best(const ops::Tensor& logits) {
+  const ops::PathScope scope(*context_, kBestPath);
+  return ops::call(*context_, kArgmax, {logits}, {{"dim", std::int64_t{-1}}});
+}
+
+std::int64_t Session::read_token(const ops::Tensor& token) {
+  std::int64_t out = 0;
+  runtime::Stream& stream = context_->stream();
+  stream.copy_to_host(&out, token.memory(), token.byte_offset(), sizeof out);
+  stream.synchronize();
+  return out;
+}
+
+std::vector<float> Session::read_logits(const ops::Tensor& logits) {
+  const HostTensor host = runtime::to_host(context_->stream(), logits);
+  std::vector<float> out(static_cast<std::size_t>(host.elements()));
+  if (host.dtype == DType::f32)
+    std::copy_n(host.data<float>(), out.size(), out.begin());
+  else if (host.dtype == DType::bf16)
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = bf16_to_float(host.data<std::uint16_t>()[i]);
+  else
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = f16_to_float(host.data<std::uint16_t>()[i]);
+  return out;
+}
+
+}  // namespace tilewright::engine

@@ -1,0 +1,104 @@
+#include "models/core/decoder_model.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "hub/safetensors/checkpoint.h"
+#include "models/core/dummy_weights.h"
+#include "models/core/weight_loader.h"
+#include "nn/decoder.h"
+
+namespace tilewright::models {
+namespace {
+
+class DecoderModel : public Model {
+ public:
+  DecoderModel(nn::DecoderConfig config, nn::DecoderWeights weights) : decoder_(std::move(config), std::move(weights)) {
+    const nn::DecoderConfig& c = decoder_.config();
+    info_ = {.family = c.family,
+             .description = nn::to_string(c),
+             .vocab_size = c.vocab_size,
+             .context = c.context(),
+             .layers = c.layers,
+             .end_tokens = c.end_tokens,
+             .dtype = decoder_.weights().dtype};
+  }
+  ModelInfo& mutable_info() { return info_; }
+
+  const ModelInfo& info() const override { return info_; }
+  nn::State make_state(ops::Context& context, std::int64_t batch, std::int64_t max_len) const override {
+    return decoder_.make_state(context, batch, max_len);
+  }
+  std::uint64_t state_bytes(std::int64_t batch, std::int64_t max_len) const override {
+    return decoder_.state_bytes(batch, max_len);
+  }
+  ops::Tensor forward(ops::Context& context, const ops::Tensor& ids, nn::State& state,
+                      std::int64_t begin) const override {
+    return decoder_.forward(context, ids, state, begin);
+  }
+  ops::Tensor head(ops::Context& context, const ops::Tensor& hidden) const override {
+    return decoder_.head(context, hidden);
+  }
+  void advance(ops::Context& context, nn::State& state, std::int64_t by) const override {
+    decoder_.advance(context, state, by);
+  }
+
+ private:
+  nn::Decoder decoder_;
+  ModelInfo info_;
+};
+
+void cut_layers(nn::DecoderConfig& config, const LoadOptions& options) {
+  if (!options.layers) return;
+  if (*options.layers < 1 || *options.layers > config.layers)
+    fail({.what = "the model has no such number of layers",
+          .where = "--layers",
+          .expected = fmt::format("1 to {}", config.layers),
+          .found = fmt::format("{}", *options.layers),
+          .fix = ""});
+  config.layers = *options.layers;
+  config.windows.resize(static_cast<std::size_t>(config.layers));
+}
+
+std::uint64_t weight_bytes(const nn::DecoderConfig& config, DType dtype) {
+  std::int64_t elements = 0;
+  for (int s = 0; s < nn::kSlots; ++s) {
+    const nn::Slot slot = static_cast<nn::Slot>(s);
+    if (const auto shape = nn::slot_shape(config, slot))
+      elements += shape->elements() * (nn::is_layer_slot(slot) ? config.layers : 1);
+  }
+  return static_cast<std::uint64_t>(elements) * dtype_size(dtype);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> load_model(ops::Context& context, const FamilyRegistry& families,
+                                  const std::filesystem::path& directory, const LoadOptions& options) {
+  const std::string where = (directory / "config.json").string();
+  const Json json = read_json_file(directory / "config.json");
+  nn::DecoderConfig config = read_config(families.of_config(json, where), json, where);
+  cut_layers(config, options);
+  auto checkpoint = std::make_shared<hub::Checkpoint>(hub::Checkpoint::open(directory));
+  LoadedWeights loaded =
+      load_weights(context, config, families.of_config(json, where).weight_names, std::move(checkpoint), options);
+  auto model = std::make_unique<DecoderModel>(std::move(config), std::move(loaded.weights));
+  model->mutable_info().weight_bytes = loaded.bytes;
+  model->mutable_info().notes = std::move(loaded.notes);
+  return model;
+}
+
+std::unique_ptr<Model> make_dummy_model(ops::Context& context, const FamilyRegistry& families, std::string_view name,
+                                        const LoadOptions& options) {
+  const auto [family, shape] = families.shape(name);
+  nn::DecoderConfig config = read_config(*family, parse_json(shape->config, shape->name), shape->name);
+  cut_layers(config, options);
+  const DType dtype = options.dtype.value_or(config.stated_dtype.value_or(DType::bf16));
+  nn::DecoderWeights weights = dummy_weights(context, config, dtype, options);
+  const std::uint64_t bytes = weight_bytes(config, dtype);
+  auto model = std::make_unique<DecoderModel>(std::move(config), std::move(weights));
+  model->mutable_info().weight_bytes = bytes;
+  model->mutable_info().notes.push_back("the weights are random");
+  return model;
+}
+
+}  // namespace tilewright::models
