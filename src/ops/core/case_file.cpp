@@ -25,6 +25,9 @@ constexpr std::int64_t kMaxElements = std::int64_t{1} << 28;
         .fix = "the form is described in src/ops/core/case_file.h"});
 }
 
+// Lists and objects by their kind alone: they may be nested deeper than a stack.
+std::string text_of(const Json& json) { return json.is_structured() ? json_kind(json) : json.dump().substr(0, 80); }
+
 void only_keys(const Json& object, std::initializer_list<const char*> known, const std::string& where) {
   if (!object.is_object()) wrong(where, "a case file has another form", "an object", json_kind(object));
   for (const auto& [key, value] : object.items())
@@ -42,11 +45,11 @@ std::string_view kept(const std::string& text) {
 
 Dims dims_from(const Json& list, const std::string& where) {
   if (!list.is_array() || list.size() > kMaxRank)
-    wrong(where, "not a shape", fmt::format("a list of at most {} numbers", kMaxRank), list.dump().substr(0, 80));
+    wrong(where, "not a shape", fmt::format("a list of at most {} numbers", kMaxRank), text_of(list));
   Dims out;
   for (const Json& entry : list) {
     if (!entry.is_number_integer() || entry.get<double>() < 0 || entry.get<double>() > double(kMaxElements))
-      wrong(where, "not a shape", fmt::format("whole numbers from 0 to {}", kMaxElements), entry.dump().substr(0, 80));
+      wrong(where, "not a shape", fmt::format("whole numbers from 0 to {}", kMaxElements), text_of(entry));
     out.push_back(entry.get<std::int64_t>());
   }
   return out;
@@ -84,7 +87,7 @@ CaseInput input_from(const Json& json, const std::string& name, const std::strin
   input.scale = optional_or<double>(json, "scale", 1.0, where);
   if (json.contains("values")) {
     for (const Json& value : json["values"]) {
-      if (!value.is_number()) wrong(where + ", values", "not a number", "numbers", value.dump().substr(0, 80));
+      if (!value.is_number()) wrong(where + ", values", "not a number", "numbers", text_of(value));
       input.values.push_back(value.get<double>());
     }
     if (static_cast<std::int64_t>(input.values.size()) != input.shape.elements())
@@ -110,7 +113,7 @@ AttributeValue attribute_from(const Json& json, const std::string& type, const s
   if (type == "dtype" && json.is_string()) return dtype_from_name(json.get<std::string>());
   if (type == "text" && json.is_string()) return kept(json.get<std::string>());
   if (type == "dims") return dims_from(json, where);
-  wrong(where, "attribute of another type", type, json.dump().substr(0, 80));
+  wrong(where, "attribute of another type", type, text_of(json));
 }
 
 OpCase case_from(const Registry& registry, const Json& json, const std::string& default_op, const std::string& file) {
@@ -124,16 +127,17 @@ OpCase case_from(const Registry& registry, const Json& json, const std::string& 
   one.seed = static_cast<std::uint64_t>(required<std::int64_t>(json, "seed", where));
   one.rtol = required<double>(json, "rtol", where);
   one.atol = required<double>(json, "atol", where);
-  if (!(one.rtol >= 0) || !(one.atol >= 0)) wrong(where, "a negative tolerance", "0 or more", json["rtol"].dump());
+  if (!(one.rtol >= 0) || !(one.atol >= 0)) wrong(where, "a negative tolerance", "0 or more", text_of(json["rtol"]));
   one.reason = required<std::string>(json, "reason", where);
   one.bench = optional_or<bool>(json, "bench", false, where);
   const Json attributes = json.value("attributes", Json::object());
   if (!attributes.is_object()) wrong(where, "attributes have another form", "an object", json_kind(attributes));
-  for (const auto& [name, value] : attributes.items()) {
+  for (auto at = attributes.begin(); at != attributes.end(); ++at) {
+    const std::string& name = at.key();
     const auto& known = op->schema.attributes;
     const auto spec = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.name == name; });
     if (spec == known.end()) wrong(where, one.op + " has no such attribute", "one of its schema", name);
-    one.attributes.set(spec->name, attribute_from(value, spec->type, where + ", " + name));
+    one.attributes.set(spec->name, attribute_from(*at, spec->type, where + ", " + name));
   }
   if (!json.contains("input") || !json["input"].is_object())
     wrong(where, "the case has no inputs", "an object under \"input\"", "nothing");
