@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <functional>
 
 #include "base/error.h"
 #include "hub/tokenizer/byte_level.h"
@@ -138,37 +140,34 @@ void Bpe::merge(Symbol* symbols, std::size_t count, Scratch& scratch, std::vecto
   if (count <= 1) {
     out.insert(out.end(), symbols, symbols + count);
   } else if (count <= kFew) {
-    merge_few(symbols, count, scratch, out);
+    merge_few(symbols, count, out);
   } else {
     merge_many(symbols, count, scratch, out);
   }
 }
 
-void Bpe::merge_few(Symbol* symbols, std::size_t count, Scratch&, std::vector<Symbol>& out) const {
+void Bpe::merge_few(Symbol* symbols, std::size_t count, std::vector<Symbol>& out) const {
   std::uint32_t ranks[kFew];
-  std::int32_t products[kFew];
-  const auto look = [&](std::size_t i) {
-    const MergeTable::Merge merge = merges_.find(symbols[i].id, symbols[i + 1].id);
-    ranks[i] = merge.rank;
-    products[i] = merge.product;
-  };
-  for (std::size_t i = 0; i + 1 < count; ++i) look(i);
+  for (std::size_t i = 0; i + 1 < count; ++i) ranks[i] = merges_.rank(symbols[i].id, symbols[i + 1].id);
   while (count > 1) {
     std::size_t best = 0;
+    std::uint32_t lowest = ranks[0];
     for (std::size_t i = 1; i + 1 < count; ++i) {
-      if (ranks[i] < ranks[best]) best = i;
+      if (ranks[i] < lowest) {
+        lowest = ranks[i];
+        best = i;
+      }
     }
-    if (ranks[best] == MergeTable::kNever) break;
-    symbols[best].id = products[best];
+    if (lowest == MergeTable::kNever) break;
+    symbols[best].id = merges_.product(lowest);
     symbols[best].end = symbols[best + 1].end;
     --count;
-    for (std::size_t i = best + 1; i < count; ++i) symbols[i] = symbols[i + 1];
-    for (std::size_t i = best + 1; i + 1 < count; ++i) {
-      ranks[i] = ranks[i + 1];
-      products[i] = products[i + 1];
+    std::memmove(symbols + best + 1, symbols + best + 2, (count - best - 1) * sizeof(Symbol));
+    if (best + 1 < count) {
+      std::memmove(ranks + best + 1, ranks + best + 2, (count - best - 2) * sizeof(std::uint32_t));
+      ranks[best] = merges_.rank(symbols[best].id, symbols[best + 1].id);
     }
-    if (best > 0) look(best - 1);
-    if (best + 1 < count) look(best);
+    if (best > 0) ranks[best - 1] = merges_.rank(symbols[best - 1].id, symbols[best].id);
   }
   out.insert(out.end(), symbols, symbols + count);
 }
@@ -185,12 +184,12 @@ void Bpe::merge_many(Symbol* symbols, std::size_t count, Scratch& scratch, std::
   for (std::uint32_t i = 0; i < size; ++i) {
     next[i] = i + 1;
     previous[i] = i - 1;  // kGone for the first
-    ranks[i] = i + 1 < size ? merges_.find(symbols[i].id, symbols[i + 1].id).rank : MergeTable::kNever;
+    ranks[i] = i + 1 < size ? merges_.rank(symbols[i].id, symbols[i + 1].id) : MergeTable::kNever;
     if (ranks[i] != MergeTable::kNever) heap.push_back(std::uint64_t{ranks[i]} << 32 | i);
   }
   std::make_heap(heap.begin(), heap.end(), std::greater<>());
   const auto look = [&](std::uint32_t i) {
-    ranks[i] = next[i] < size ? merges_.find(symbols[i].id, symbols[next[i]].id).rank : MergeTable::kNever;
+    ranks[i] = next[i] < size ? merges_.rank(symbols[i].id, symbols[next[i]].id) : MergeTable::kNever;
     if (ranks[i] == MergeTable::kNever) return;
     heap.push_back(std::uint64_t{ranks[i]} << 32 | i);
     std::push_heap(heap.begin(), heap.end(), std::greater<>());
@@ -202,7 +201,7 @@ void Bpe::merge_many(Symbol* symbols, std::size_t count, Scratch& scratch, std::
     heap.pop_back();
     if (ranks[at] != rank) continue;
     const std::uint32_t right = next[at];
-    symbols[at].id = merges_.find(symbols[at].id, symbols[right].id).product;
+    symbols[at].id = merges_.product(rank);
     symbols[at].end = symbols[right].end;
     ranks[right] = MergeTable::kNever;
     next[at] = next[right];

@@ -56,7 +56,7 @@ class Bpe {
   std::int32_t character_id(char32_t c) const;
   bool may_join(std::int32_t left, std::int32_t right) const;
   void merge(Symbol* symbols, std::size_t count, Scratch& scratch, std::vector<Symbol>& out) const;
-  void merge_few(Symbol* symbols, std::size_t count, Scratch& scratch, std::vector<Symbol>& out) const;
+  void merge_few(Symbol* symbols, std::size_t count, std::vector<Symbol>& out) const;
   void merge_many(Symbol* symbols, std::size_t count, Scratch& scratch, std::vector<Symbol>& out) const;
 
   static constexpr char32_t kLowCharacters = 0x3100;

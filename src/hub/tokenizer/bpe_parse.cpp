@@ -87,9 +87,14 @@ void Bpe::read_merges(const JsonNode& node) {
   const simdjson::dom::array array = node.array();
   std::size_t count = 0;
   for ([[maybe_unused]] const auto& item : array) ++count;
+  if (count > MergeTable::kMaxMerges) {
+    fail({.what = "too many merges",
+          .where = node.where(),
+          .expected = fmt::format("at most {}", MergeTable::kMaxMerges),
+          .found = fmt::format("{}", count)});
+  }
   merges_.reserve(count);
   pairs_.reserve(count);
-  std::uint32_t rank = 0;
   std::size_t index = 0;
   std::string joined;
   for (const auto& item : array) {
@@ -123,7 +128,7 @@ void Bpe::read_merges(const JsonNode& node) {
     const std::int32_t product = vocabulary_.find(joined);
     if (product < 0)
       fail_merge(node, at, "a merge makes a token that the vocabulary lacks", fmt::format("\"{}\"", joined));
-    merges_.add(left_id, right_id, {rank++, product});
+    merges_.add(left_id, right_id, product);
     pairs_.emplace_back(left_id, right_id);
   }
 }

@@ -1,6 +1,8 @@
-// Which two tokens merge, when, and into what: pair of ids → (rank, product).
+// Which two tokens merge, when, and into what: pair of ids → rank → product. The heart of encoding: one 8-byte slot a
+// pair, so that the table of a vocabulary of 150,000 tokens stays within 2 MB.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <vector>
 
@@ -8,41 +10,40 @@ namespace tilewright::hub {
 
 class MergeTable {
  public:
-  static constexpr std::uint32_t kNever = ~std::uint32_t{0};
-  struct Merge {
-    std::uint32_t rank = kNever;
-    std::int32_t product = -1;
-  };
+  static constexpr int kIdBits = 21, kRankBits = 22;
+  static constexpr std::uint32_t kNever = (1u << kRankBits) - 1;  // the rank of a pair that does not merge
+  static constexpr std::size_t kMaxMerges = kNever;
 
   void reserve(std::size_t merges) {
-    std::size_t slots = 16;
-    while (slots < 2 * merges + 1) slots *= 2;
-    slots_.assign(slots, Slot{});
+    slots_.assign(std::bit_ceil(merges + merges / 2 + 2), kEmpty);
+    products_.reserve(merges);
   }
-  // A later merge of the same pair replaces the earlier one. At most the reserved number.
-  void add(std::int32_t left, std::int32_t right, Merge merge) {
-    Slot& slot = slots_[place(key_of(left, right))];
-    slot = {key_of(left, right), merge};
+  // The next rank. A later merge of the same pair replaces the earlier one. At most the reserved number; ids below
+  // 2^21.
+  void add(std::int32_t left, std::int32_t right, std::int32_t product) {
+    const std::uint64_t key = key_of(left, right);
+    slots_[place(key)] = key << kRankBits | products_.size();
+    products_.push_back(product);
   }
-  Merge find(std::int32_t left, std::int32_t right) const { return slots_[place(key_of(left, right))].merge; }
+  std::uint32_t rank(std::int32_t left, std::int32_t right) const {
+    return static_cast<std::uint32_t>(slots_[place(key_of(left, right))]) & kNever;
+  }
+  std::int32_t product(std::uint32_t rank) const { return products_[rank]; }
 
  private:
-  struct Slot {
-    std::uint64_t key = ~std::uint64_t{0};
-    Merge merge = {};
-  };
+  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};  // no pair has it: its rank would be kNever
   static std::uint64_t key_of(std::int32_t left, std::int32_t right) {
-    return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
+    return std::uint64_t{static_cast<std::uint32_t>(left)} << kIdBits | static_cast<std::uint32_t>(right);
   }
   std::size_t place(std::uint64_t key) const {
     const std::size_t mask = slots_.size() - 1;
-    std::uint64_t h = key * 0x9E3779B97F4A7C15u;
-    h ^= h >> 32;
-    std::size_t at = h & mask;
-    while (slots_[at].key != key && slots_[at].key != ~std::uint64_t{0}) at = (at + 1) & mask;
+    const std::uint64_t h = key * 0x9E3779B97F4A7C15u;
+    std::size_t at = (h >> 32) & mask;
+    while (slots_[at] >> kRankBits != key && slots_[at] != kEmpty) at = (at + 1) & mask;
     return at;
   }
-  std::vector<Slot> slots_ = std::vector<Slot>(16);
+  std::vector<std::uint64_t> slots_ = std::vector<std::uint64_t>(2, kEmpty);
+  std::vector<std::int32_t> products_;  // by rank
 };
 
 }  // namespace tilewright::hub

@@ -12,7 +12,8 @@ std::uint64_t hash_bytes(std::string_view bytes);
 
 class Vocabulary {
  public:
-  static constexpr std::int32_t kLargestId = (1 << 24) - 1;  // bounds the memory a hostile file can ask for
+  static constexpr std::int32_t kLargestId =
+      (1 << 21) - 1;  // ten times what is published; bounds what a hostile file costs
 
   void reserve(std::size_t tokens, std::size_t bytes);
   // False if the id (0 … kLargestId) is taken or the token is there already.
