@@ -18,9 +18,12 @@ constexpr std::string_view kSpace =
 constexpr std::string_view kNotSpace =
     "\\x{0}-\\x{8}\\x{e}-\\x{1f}\\x{21}-\\x{84}\\x{86}-\\x{9f}\\x{a1}-\\x{167f}\\x{1681}-\\x{1fff}\\x{200b}-\\x{2027}"
     "\\x{202a}-\\x{202e}\\x{2030}-\\x{205e}\\x{2060}-\\x{2fff}\\x{3001}-\\x{10ffff}";
+// The word characters of a class.
 constexpr std::string_view kWord =
-    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{"
-    "1f189}";
+    "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}\\x{1f150}-\\x{1f169}"
+    "\\x{1f170}-\\x{1f189}";
+// Outside of classes Oniguruma also counts the superscripts and fractions of Latin-1.
+const std::string kWordAlone = "\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}" + std::string(kWord);
 
 bool compiles(const std::string& pattern) {
   int code = 0;
@@ -117,10 +120,10 @@ class Translator {
         out_ += fmt::format("[^{}]", kSpace);
         break;
       case 'w':
-        out_ += fmt::format("[{}]", kWord);
+        out_ += fmt::format("[{}]", kWordAlone);
         break;
       case 'W':
-        out_ += fmt::format("[^{}]", kWord);
+        out_ += fmt::format("[^{}]", kWordAlone);
         break;
       case 'h':
         out_ += "[0-9a-fA-F]";
@@ -129,10 +132,10 @@ class Translator {
         out_ += "[^0-9a-fA-F]";
         break;
       case 'b':
-        out_ += fmt::format("(?:(?<=[{0}])(?![{0}])|(?<![{0}])(?=[{0}]))", kWord);
+        out_ += fmt::format("(?:(?<=[{0}])(?![{0}])|(?<![{0}])(?=[{0}]))", kWordAlone);
         break;
       case 'B':
-        out_ += fmt::format("(?:(?<=[{0}])(?=[{0}])|(?<![{0}])(?![{0}]))", kWord);
+        out_ += fmt::format("(?:(?<=[{0}])(?=[{0}])|(?<![{0}])(?![{0}]))", kWordAlone);
         break;
       case 'p':
       case 'P':
