@@ -4,11 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <ostream>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "limits/first_token.h"
 #include "limits/limits_run.h"
+#include "report/envelope.h"
 
 namespace {
 
@@ -18,19 +18,19 @@ int run(const bench::LimitsOptions& options, const std::string& report_file) {
   bench::LimitsRun run(options);
   run.print_header();
   bench::add_machine_rows(run);
+  bench::add_launch_rows(run);
   bench::add_linear_rows(run);
+  bench::add_eager_rows(run);
+  bench::add_startup_rows(run);
+  bench::add_tokenizer_rows(run);
   if (!report_file.empty())
-    write_file_atomically(report_file, [&](std::ostream& out) {
-      out << Json{{"kind", "limits"},
-                  {"cpu", cpu_info().model},
-                  {"isa", std::string(isa_name(options.isa))},
-                  {"threads", options.threads},
-                  {"rounds", options.rounds},
-                  {"disturbed_rounds", run.disturbed()},
-                  {"result", {{"rows", run.rows_json()}}}}
-                 .dump(2)
-          << "\n";
-    });
+    report::write_report(report_file, {.kind = "limits",
+                                       .result = {{"isa", std::string(isa_name(options.isa))},
+                                                  {"threads", options.threads},
+                                                  {"rounds", options.rounds},
+                                                  {"disturbed_rounds", run.disturbed()},
+                                                  {"rows", run.rows_json()},
+                                                  {"notes", run.notes_json()}}});
   if (run.disturbed())
     fmt::print("{} rounds count although other processes took a processor away: run again on a quiet machine\n",
                run.disturbed());
@@ -50,9 +50,13 @@ int main(int argc, char** argv) {
       ->capture_default_str()
       ->check(CLI::Range(1, 10000));
   app.add_option("--only", options.only, "only rows whose name contains this");
+  app.add_option("--tokenizer", options.tokenizer, "tokenizer.json of Qwen3");
+  std::string first_token_directory;
+  app.add_option("--first-token", first_token_directory, "what this program runs as its own child")->group("");
   app.add_option("--report-file", report_file, "write the rows as JSON");
   CLI11_PARSE(app, argc, argv);
   try {
+    if (!first_token_directory.empty()) return bench::first_token(first_token_directory, options.threads);
     options.isa = active_isa();
     return run(options, report_file);
   } catch (const std::exception& error) {

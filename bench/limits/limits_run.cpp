@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "base/error.h"
@@ -130,6 +131,21 @@ void LimitsRun::finish(Row row) {
   rows_.push_back(std::move(row));
 }
 
+bool LimitsRun::wants_any(const std::vector<std::string>& whats) const {
+  return std::any_of(whats.begin(), whats.end(), [&](const std::string& what) { return wants(what); });
+}
+
+void LimitsRun::not_run(const std::string& what, const std::string& reason) {
+  fmt::print("{:<46} not run: {}\n", what, reason);
+  not_run_.push_back({{"what", what}, {"not_run", reason}});
+}
+
+void LimitsRun::note(const std::string& what, const std::string& text, Json json) {
+  fmt::print("{}:\n{}", what, text);
+  std::fflush(stdout);
+  notes_[what] = std::move(json);
+}
+
 void LimitsRun::print_header() const {
   const CpuInfo info = cpu_info();
   fmt::print("{}, {}, {} threads, {} rounds; medians, shares of the limit read in the same round with 95 % intervals\n",
@@ -149,6 +165,7 @@ Json LimitsRun::rows_json() const {
     json["bar"] = row.spec.bar ? Json(*row.spec.bar) : Json();
     rows.push_back(std::move(json));
   }
+  for (const Json& row : not_run_) rows.push_back(row);
   return rows;
 }
 

@@ -18,7 +18,8 @@ namespace tilewright::bench {
 struct LimitsOptions {
   int threads = 2;
   int rounds = 25;
-  std::string only;  // rows whose name contains it
+  std::string only;       // rows whose name contains it
+  std::string tokenizer;  // path of Qwen3's tokenizer.json
   IsaLevel isa = active_isa();
 };
 
@@ -54,6 +55,7 @@ class LimitsRun {
   LimitKind bf16_limit() const { return peak_.has_bf16_dot() ? LimitKind::bf16_peak : LimitKind::f32_peak; }
 
   bool wants(const std::string& what) const { return what.find(options_.only) != std::string::npos; }
+  bool wants_any(const std::vector<std::string>& whats) const;
   // Calls `rate` (things per second: flops, bytes, tokens …) once to warm up and then once a round, between two
   // readings of the limit whose mean it is compared with. `scale` turns the limit's rate into the row's rate (bytes a
   // token, say): limit = reading / scale. Skipped if not wanted. Prints the row.
@@ -61,8 +63,14 @@ class LimitsRun {
   // A value measured elsewhere (seconds, bytes), one sample a call of `value`.
   void record(const RowSpec& spec, int samples, const std::function<double()>& value);
 
+  // A row that this machine cannot measure, with the reason and the way to get it.
+  void not_run(const std::string& what, const std::string& reason);
+  // Text printed below a row, and the same for the report.
+  void note(const std::string& what, const std::string& text, Json json);
+
   void print_header() const;
   Json rows_json() const;
+  const Json& notes_json() const { return notes_; }
   // 1 if some row shows that a limit is wrong.
   int exit_code() const;
   int unmet() const;
@@ -79,11 +87,16 @@ class LimitsRun {
   std::unique_ptr<target::BandwidthProbe> bandwidth_;  // made when first needed: they hold memory
   std::unique_ptr<target::CopyProbe> copy_;
   std::vector<Row> rows_;
+  Json not_run_ = Json::array(), notes_ = Json::object();
   int disturbed_ = 0;
 };
 
 // Named after their files.
 void add_machine_rows(LimitsRun& run);
 void add_linear_rows(LimitsRun& run);
+void add_launch_rows(LimitsRun& run);
+void add_eager_rows(LimitsRun& run);
+void add_startup_rows(LimitsRun& run);
+void add_tokenizer_rows(LimitsRun& run);
 
 }  // namespace tilewright::bench
