@@ -1,0 +1,202 @@
+#include "cli/ask_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <random>
+
+#include "base/error.h"
+#include "base/process_memory.h"
+#include "cli/ask_prompt.h"
+#include "cli/exit_code.h"
+#include "cli/model_options.h"
+#include "cli/usage.h"
+#include "engine/generate.h"
+#include "hub/generation_config.h"
+#include "report/envelope.h"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr std::int64_t kDefaultNewTokens = 512;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 31;
+
+struct Options : ModelOptions {
+  std::string prompt;
+  bool raw = false;
+  std::optional<std::int64_t> max_new_tokens, top_k, context;
+  std::optional<double> temperature, top_p, min_p, repetition_penalty;
+  std::optional<std::uint64_t> seed;
+};
+
+std::atomic<bool> interrupted{false};
+
+// The first Ctrl-C ends the answer; a second one ends the program at once.
+void listen_for_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted.store(true, std::memory_order_relaxed); };
+  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
+  sigaction(SIGINT, &action, nullptr);
+}
+
+std::string prompt_of(const Options& options) {
+  if (options.prompt != "-") return options.prompt;
+  std::string text((std::istreambuf_iterator<char>(std::cin)), {});
+  if (!text.empty() && text.back() == '\n') text.pop_back();  // the one that `echo` and editors add
+  return text;
+}
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return device() & 0x7fffffffu;  // short enough to type again
+}
+
+// Flags win over the model's generation_config.json, which wins over the reference's defaults.
+engine::Sampling sampling_of(const Options& options, const hub::GenerationConfig& defaults) {
+  engine::Sampling out;
+  out.temperature = options.temperature.value_or(defaults.temperature);
+  out.top_k = options.top_k.value_or(defaults.top_k);
+  out.top_p = options.top_p.value_or(defaults.top_p);
+  out.min_p = options.min_p.value_or(defaults.min_p);
+  out.repetition_penalty = options.repetition_penalty.value_or(defaults.repetition_penalty);
+  out.sample = defaults.do_sample || options.temperature || options.top_k || options.top_p || options.min_p;
+  out.seed = options.seed.value_or(0);
+  if (!options.seed && !out.greedy()) out.seed = random_seed();
+  engine::check_sampling(out);
+  return out;
+}
+
+std::vector<std::int64_t> all_end_tokens(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b,
+                                         const std::vector<std::int64_t>& c) {
+  a.insert(a.end(), b.begin(), b.end());
+  a.insert(a.end(), c.begin(), c.end());
+  std::sort(a.begin(), a.end());
+  a.erase(std::unique(a.begin(), a.end()), a.end());
+  return a;
+}
+
+// Writes the answer as it comes; a reader that has gone away ends the program by SIGPIPE as usual.
+class Answer {
+ public:
+  void add(const std::string& part) {
+    if (part.empty()) return;
+    text_ += part;
+    std::fwrite(part.data(), 1, part.size(), stdout);
+    flush();
+  }
+  void end_line() {
+    if (!text_.empty() && text_.back() == '\n') return;
+    std::fputc('\n', stdout);
+    flush();
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  void flush() {
+    if (std::fflush(stdout) != 0)
+      fail({.what = "the answer could not be written", .where = "stdout", .expected = "", .found = "", .fix = ""});
+  }
+  std::string text_;
+};
+
+void print_figures(const engine::Session& session, const engine::GenerateRequest& request,
+                   const engine::GenerateResult& r, const Options& options, int threads) {
+  fmt::print(
+      stderr,
+      "load {:.2f} s; prompt {} tokens, first token after {:.3f} s ({:.1f} tok/s); {} tokens in {:.2f} s ({:.1f} "
+      "tok/s); {}; peak memory {} MiB; {}, {}, {} thread{}{}\n",
+      session.load_seconds(), request.prompt.size(), r.first_token_s, r.prefill_tok_s, r.tokens.size(),
+      r.first_token_s + r.after_first_s, r.decode_tok_s, finish_reason_name(r.reason), peak_resident_bytes() >> 20,
+      options.device, dtype_name(session.model().info().dtype), threads, threads == 1 ? "" : "s",
+      request.sampling.greedy() ? "" : fmt::format(", seed {}", request.sampling.seed));
+}
+
+void write_report(const Options& options, engine::Session& session, const engine::GenerateRequest& request,
+                  const engine::GenerateResult& r, const std::string& text) {
+  if (options.report_file.empty()) return;
+  report::write_report(options.report_file,
+                       {.kind = "ask",
+                        .seeds = {{"sampling", request.sampling.seed}, {"weights", 0}},
+                        .result = {{"prompt_ids", request.prompt},
+                                   {"output_ids", r.tokens},
+                                   {"text", text},
+                                   {"finish_reason", std::string(finish_reason_name(r.reason))},
+                                   {"load_s", session.load_seconds()},
+                                   {"ttft_s", r.first_token_s},
+                                   {"prefill_tok_s", r.prefill_tok_s},
+                                   {"decode_tok_s", r.decode_tok_s},
+                                   {"peak_memory_bytes", peak_resident_bytes()},
+                                   {"device", options.device},
+                                   {"dtype", std::string(dtype_name(session.model().info().dtype))},
+                                   {"threads", session.device().threads()},
+                                   {"seed", request.sampling.seed},
+                                   {"fallbacks", fallbacks_json(session.fallbacks())}}});
+}
+
+void run(const Options& options) {
+  const engine::SessionOptions flags = session_options(options, "ask");
+  // Cheap mistakes are found before the weights are loaded.
+  const hub::GenerationConfig defaults =
+      options.dummy() ? hub::GenerationConfig{} : hub::GenerationConfig::load(flags.model);
+  engine::GenerateRequest request;
+  request.sampling = sampling_of(options, defaults);
+  const std::unique_ptr<PromptText> text =
+      options.dummy() ? dummy_prompt_text() : model_prompt_text(flags.model, options.raw);
+  request.prompt = text->encode(prompt_of(options));
+  request.max_new_tokens = options.max_new_tokens.value_or(defaults.max_new_tokens.value_or(kDefaultNewTokens));
+  request.context = options.context.value_or(0);
+
+  const Program program;
+  engine::Session session(program, flags);
+  for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
+  if (!options.dummy())
+    request.end_tokens = all_end_tokens(defaults.eos_token_ids, session.model().info().end_tokens, text->end_tokens());
+
+  Answer answer;
+  request.on_token = [&](std::int64_t token) { answer.add(text->push(token)); };
+  request.interrupted = &interrupted;
+  listen_for_interrupt();
+  const engine::GenerateResult result = engine::generate(session, request);
+  answer.add(text->finish());
+  answer.end_line();
+  write_report(options, session, request, result, answer.text());
+  print_figures(session, request, result, options, session.device().threads());
+  if (result.reason == engine::FinishReason::interrupted) throw ExitCode{130};
+}
+
+}  // namespace
+
+void add_ask_command(CLI::App& app) {
+  auto* command = app.add_subcommand("ask", "Answer a prompt with a model; the answer alone goes to stdout");
+  auto options = std::make_shared<Options>();
+  add_model_options(*command, *options, true);
+  command->add_option("--prompt", options->prompt, "Text to answer or continue; - reads standard input")->required();
+  command->add_flag("--raw", options->raw, "Continue the text as it is, without the model's chat template");
+  command
+      ->add_option("--max-new-tokens", options->max_new_tokens,
+                   "Tokens to generate at most (default: the model's, else 512)")
+      ->check(CLI::Range(std::int64_t{1}, kMostTokens));
+  command->add_option("--ctx", options->context, "Positions to reserve (default: prompt + new tokens)")
+      ->check(CLI::Range(std::int64_t{1}, kMostTokens));
+  const char* kOwn = " (default: the model's generation_config.json)";
+  command->add_option("--temperature", options->temperature, std::string("0 takes the best token") + kOwn);
+  command->add_option("--top-k", options->top_k, std::string("Sample from the k best tokens; 0: from all") + kOwn);
+  command->add_option("--top-p", options->top_p,
+                      std::string("Sample from the best tokens that hold this probability") + kOwn);
+  command->add_option("--min-p", options->min_p,
+                      std::string("Drop tokens below this share of the best one's probability") + kOwn);
+  command->add_option("--repetition-penalty", options->repetition_penalty,
+                      std::string("Divide logits of tokens seen before") + kOwn);
+  command->add_option("--seed", options->seed, "Seed of the sampling (default: random, shown with the figures)");
+  command->callback([options] { run(*options); });
+}
+
+}  // namespace tilewright::cli
