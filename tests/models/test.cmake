@@ -1,0 +1,1 @@
+set(timeout 300)
