@@ -22,6 +22,11 @@ static inline short bits16(const char* p) {
   __builtin_memcpy(&x, p, 2);
   return x;
 }
+static inline Pairs broadcast_pair(const char* p) {
+  int x;
+  __builtin_memcpy(&x, p, 4);
+  return _mm512_set1_epi32(x);
+}
 static inline V broadcast_half(const char* p) { return _mm512_cvtph_ps(_mm256_set1_epi16(bits16(p))); }
 static inline V broadcast_bf16(const char* p) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_set1_epi16(bits16(p)), 16));

@@ -34,6 +34,11 @@ static inline short bits16(const char* p) {
   __builtin_memcpy(&x, p, 2);
   return x;
 }
+static inline Pairs broadcast_pair(const char* p) {
+  int x;
+  __builtin_memcpy(&x, p, 4);
+  return _mm256_set1_epi32(x);
+}
 static inline V broadcast_half(const char* p) { return _mm256_cvtph_ps(_mm_set1_epi16(bits16(p))); }
 static inline V broadcast_bf16(const char* p) {
   return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_set1_epi16(bits16(p)), 16));

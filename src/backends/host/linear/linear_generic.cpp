@@ -43,6 +43,11 @@ static inline V load_half(const char* p) {
   return V{scalar_from_f16(bits16(p)), scalar_from_f16(bits16(p + 2)), scalar_from_f16(bits16(p + 4)),
            scalar_from_f16(bits16(p + 6))};
 }
+static inline Pairs broadcast_pair(const char* p) {
+  uint32_t x;
+  __builtin_memcpy(&x, p, 4);
+  return Pairs{x, x, x, x};
+}
 static inline V broadcast_half(const char* p) { return splat(scalar_from_f16(bits16(p))); }
 static inline V broadcast_bf16(const char* p) { return splat(scalar_from_bf16(bits16(p))); }
 

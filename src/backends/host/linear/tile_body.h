@@ -93,58 +93,59 @@ struct F16Plain16 {
     }
   }
 };
-struct F32Pairs16 {
-  static constexpr long step_k = 2, x_bytes = 4, panel_bytes = 128, column_bytes = 4;
-  template <int R, int C, int U, bool Odd>
-  TW_INLINE void half(Accumulators<R, C, U>& acc, const RowPointers<R>& rows, long at, const char* panel) {
+// Both halves of the pairs of bf16 in one step. X says how row r's two values at `at` become vectors.
+template <class X>
+struct WidenedPairs {
+  static constexpr long step_k = 2, x_bytes = X::bytes, panel_bytes = 128, column_bytes = 4;
+  template <int R, int C, int U>
+  TW_INLINE void half(Accumulators<R, C, U>& acc, bool is_odd, const RowPointers<R>& rows, long at, const char* panel) {
     V b[C];
 #pragma GCC unroll 8
-    for (int c = 0; c < C; c++)
-      b[c] = Odd ? odd(load_pairs(panel + c * kLanes * 4)) : even(load_pairs(panel + c * kLanes * 4));
+    for (int c = 0; c < C; c++) {
+      const Pairs pairs = load_pairs(panel + c * kLanes * 4);
+      b[c] = is_odd ? odd(pairs) : even(pairs);
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) {
-      const V x = broadcast(reinterpret_cast<const float*>(row_at(rows, r) + at) + (Odd ? 1 : 0));
+      const V x = is_odd ? X::second(row_at(rows, r) + at) : X::first(row_at(rows, r) + at);
 #pragma GCC unroll 8
-      for (int c = 0; c < C; c++) acc.v[Odd ? U - 1 : 0][r][c] = fma(x, b[c], acc.v[Odd ? U - 1 : 0][r][c]);
+      for (int c = 0; c < C; c++) acc.v[is_odd ? U - 1 : 0][r][c] = fma(x, b[c], acc.v[is_odd ? U - 1 : 0][r][c]);
     }
   }
   template <int R, int C, int U>
   TW_INLINE void full(Accumulators<R, C, U>& acc, int, const RowPointers<R>& rows, long at, const char* panel) {
-    half<R, C, U, false>(acc, rows, at, panel);
-    asm volatile("" ::: "memory");  // loads the pairs again: keeping them takes the registers of two accumulators
-    half<R, C, U, true>(acc, rows, at, panel);
+    half(acc, false, rows, at, panel);
+    // Tall tiles load the pairs twice: keeping them takes the registers of accumulators.
+    if (R * C * 2 > kTallRows * kTallVectors) asm volatile("" ::: "memory");
+    half(acc, true, rows, at, panel);
   }
   template <int R, int C, int U>
   TW_INLINE void last(Accumulators<R, C, U>& acc, const RowPointers<R>& rows, const char* panel) {
-    half<R, C, U, false>(acc, rows, 0, panel);
-  }
-};
-struct Bf16Pairs16 {
-  static constexpr long step_k = 2, x_bytes = 2, panel_bytes = 128, column_bytes = 4;
-  template <int R, int C, int U, bool Odd>
-  TW_INLINE void half(Accumulators<R, C, U>& acc, const RowPointers<R>& rows, long at, const char* panel) {
     V b[C];
 #pragma GCC unroll 8
-    for (int c = 0; c < C; c++)
-      b[c] = Odd ? odd(load_pairs(panel + c * kLanes * 4)) : even(load_pairs(panel + c * kLanes * 4));
+    for (int c = 0; c < C; c++) b[c] = even(load_pairs(panel + c * kLanes * 4));
 #pragma GCC unroll 16
     for (int r = 0; r < R; r++) {
-      const V x = broadcast_bf16(row_at(rows, r) + at + (Odd ? 2 : 0));
+      const V x = X::single(row_at(rows, r));
 #pragma GCC unroll 8
-      for (int c = 0; c < C; c++) acc.v[Odd ? U - 1 : 0][r][c] = fma(x, b[c], acc.v[Odd ? U - 1 : 0][r][c]);
+      for (int c = 0; c < C; c++) acc.v[0][r][c] = fma(x, b[c], acc.v[0][r][c]);
     }
   }
-  template <int R, int C, int U>
-  TW_INLINE void full(Accumulators<R, C, U>& acc, int, const RowPointers<R>& rows, long at, const char* panel) {
-    half<R, C, U, false>(acc, rows, at, panel);
-    asm volatile("" ::: "memory");
-    half<R, C, U, true>(acc, rows, at, panel);
-  }
-  template <int R, int C, int U>
-  TW_INLINE void last(Accumulators<R, C, U>& acc, const RowPointers<R>& rows, const char* panel) {
-    half<R, C, U, false>(acc, rows, 0, panel);
-  }
 };
+struct F32Pair {
+  static constexpr long bytes = 4;
+  TW_INLINE V first(const char* x) { return broadcast(reinterpret_cast<const float*>(x)); }
+  TW_INLINE V second(const char* x) { return broadcast(reinterpret_cast<const float*>(x) + 1); }
+  TW_INLINE V single(const char* x) { return first(x); }
+};
+struct Bf16Pair {
+  static constexpr long bytes = 2;
+  TW_INLINE V first(const char* x) { return even(broadcast_pair(x)); }
+  TW_INLINE V second(const char* x) { return odd(broadcast_pair(x)); }
+  TW_INLINE V single(const char* x) { return broadcast_bf16(x); }
+};
+typedef WidenedPairs<F32Pair> F32Pairs16;
+typedef WidenedPairs<Bf16Pair> Bf16Pairs16;
 
 // R rows × C vectors of columns from `column` on; U sets of accumulators break the chain of dependent additions.
 template <class Kind, int R, int C, int U>
