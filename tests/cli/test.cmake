@@ -1,0 +1,2 @@
+set(libraries tw_base tw_tensor)
+add_dependencies(${target} tilewright)
