@@ -14,9 +14,9 @@ double relative_tolerance(DType dtype) {
   const double arithmetic = 6 * 0x1p-23;
   return arithmetic + (dtype == DType::f16 ? 0x1p-11 : dtype == DType::bf16 ? 0x1p-8 : 0);
 }
-// Half the smallest subnormal of f16; gelu cancels for negative x (3 units of |x|/2 ≤ 4).
+// Half the smallest subnormal of f16; gelu cancels for negative x (8 units of |x|/2 ≤ 2).
 double absolute_tolerance(const std::string& op, DType dtype) {
-  return (dtype == DType::f16 ? 0x1p-25 : 1e-40) + (op == "gelu" ? 3 * 4 * 0x1p-23 : 0);
+  return (dtype == DType::f16 ? 0x1p-25 : 1e-40) + (op == "gelu" ? 8 * 2 * 0x1p-23 : 0);
 }
 
 std::vector<const ops::Op*> scalar_ops() {

@@ -123,11 +123,11 @@ class ChunkStack {
     const int slot = out ? -1 : take();
     float* to = out ? out : buffer(slot);
     if (code < ops::kFirstBinary) {
-      table_.unary[code - ops::kFirstUnary](a.data, to, n);
+      table_.unary[code - ops::kFirstUnary](a.data, to, n, kOneRow);
     } else if (code < ops::kFirstTernary) {
       const BinaryMode mode = a.is_number ? kFirstScalar : b.is_number ? kSecondScalar : kBothVectors;
       table_.binary[code - ops::kFirstBinary][mode](a.is_number ? &a.number : a.data, b.is_number ? &b.number : b.data,
-                                                    to, n);
+                                                    to, n, kOneRow);
     } else {
       table_.select(a.data, b.data, c.data, to, n);
     }
@@ -186,32 +186,39 @@ void run_chunk(const VectorTable& table, const HostCall& call, const Parameters&
 void run_direct(const VectorTable& table, const HostCall& call, const Parameters& p, std::int64_t begin,
                 std::int64_t end) {
   const int code = p.steps[p.step_count - 1].op;
-  Cursor cursor(p.walk, begin);
+  const int operands = p.step_count - 1;
   float number[2];
+  const float* base[2] = {};
+  int index[2] = {};  // of the walk's operand; 0 with a constant
   bool scalar[2] = {};
-  for (int k = 0; k + 1 < p.step_count; ++k) {
-    const bool constant = p.steps[k].op == static_cast<std::uint8_t>(ScalarOp::constant);
-    if (constant) number[k] = static_cast<float>(p.constants[p.steps[k].index]);
-    scalar[k] = constant || p.walk.inner_stride(p.steps[k].index) == 0;
+  for (int k = 0; k < operands; ++k) {
+    if (p.steps[k].op == static_cast<std::uint8_t>(ScalarOp::constant)) {
+      number[k] = static_cast<float>(p.constants[p.steps[k].index]);
+      base[k] = &number[k];
+      scalar[k] = true;
+    } else {
+      index[k] = p.steps[k].index;
+      base[k] = reinterpret_cast<const float*>(element(call, p, index[k], 0));
+      scalar[k] = p.walk.inner_stride(index[k]) == 0;
+    }
   }
-  while (begin < end) {
-    const std::int64_t n = std::min(end - begin, cursor.segment(p.walk));
-    const float* in[2] = {};
-    for (int k = 0; k + 1 < p.step_count; ++k)
-      in[k] = p.steps[k].op == static_cast<std::uint8_t>(ScalarOp::constant)
-                  ? &number[k]
-                  : reinterpret_cast<const float*>(
-                        element(call, p, p.steps[k].index, cursor.offset(p.walk, p.steps[k].index)));
-    auto* out = reinterpret_cast<float*>(element(call, p, 0, cursor.offset(p.walk, 0)));
-    if (code < ops::kFirstBinary)
-      table.unary[code - ops::kFirstUnary](in[0], out, n);
-    else
-      table.binary[code - ops::kFirstBinary][scalar[1]   ? kSecondScalar
-                                             : scalar[0] ? kFirstScalar
-                                                         : kBothVectors](in[0], in[1], out, n);
-    begin += n;
-    cursor.advance(p.walk, n);
+  float* out = reinterpret_cast<float*>(element(call, p, 0, 0));
+  const auto step = [&](int operand) { return p.walk.rank > 1 ? p.walk.stride[operand][p.walk.rank - 2] : 0; };
+  if (code < ops::kFirstBinary) {
+    const auto f = table.unary[code - ops::kFirstUnary];
+    for_each_run(p.walk, p.operands, begin, end, [&](const std::int64_t* offset, std::int64_t n, std::int64_t rows) {
+      f(base[0] + offset[index[0]], out + offset[0], n, {rows, step(index[0]), 0, step(0)});
+    });
+    return;
   }
+  const auto f = table.binary[code - ops::kFirstBinary][scalar[1]   ? kSecondScalar
+                                                        : scalar[0] ? kFirstScalar
+                                                                    : kBothVectors];
+  const bool constant[2] = {index[0] == 0, index[1] == 0};
+  for_each_run(p.walk, p.operands, begin, end, [&](const std::int64_t* offset, std::int64_t n, std::int64_t rows) {
+    f(base[0] + (constant[0] ? 0 : offset[index[0]]), base[1] + (constant[1] ? 0 : offset[index[1]]), out + offset[0],
+      n, {rows, constant[0] ? 0 : step(index[0]), constant[1] ? 0 : step(index[1]), step(0)});
+  });
 }
 
 void elementwise_blocks(const HostCall& call) {

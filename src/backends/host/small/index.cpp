@@ -164,7 +164,8 @@ void run_packed_embedding(ops::Context& context, const ops::OpCall& call) {
 std::string refuse_unpacked(ops::Context&, const ops::OpCall& call) {
   if (!call.has(1) || call.input(0).layout() == ops::Layout::strided) return "the weight is not packed";
   if (call.input(1).layout() != ops::Layout::strided) return "the ids are packed";
-  if (call.input(1).elements() > 1 && !call.input(1).viewable({call.input(1).elements()})) return "the ids' dims do not merge";
+  if (call.input(1).elements() > 1 && !call.input(1).viewable({call.input(1).elements()}))
+    return "the ids' dims do not merge";
   return {};
 }
 

@@ -78,23 +78,26 @@ void copy_blocks(const HostCall& call) {
       walk.stride[1][i] = part.stride[1][i];
     }
     const auto* in = static_cast<const std::byte*>(call.buffers[which]);
-    std::int64_t begin = static_cast<std::int64_t>(block - p.first_block[which]) * part.block;
-    const std::int64_t end = std::min(begin + part.block, part.total);
-    Cursor cursor(walk, begin);
-    while (begin < end) {
-      const std::int64_t n = std::min(end - begin, cursor.segment(walk));
-      copy_line(p.size, in + cursor.offset(walk, 1) * p.size, walk.inner_stride(1),
-                base + (part.out_offset + cursor.offset(walk, 0)) * p.size, walk.inner_stride(0), n, p.streaming);
-      begin += n;
-      cursor.advance(walk, n);
-    }
+    std::byte* out = base + part.out_offset * p.size;
+    const std::int64_t begin = static_cast<std::int64_t>(block - p.first_block[which]) * part.block;
+    const std::int64_t in_step = walk.rank > 1 ? walk.stride[1][walk.rank - 2] * p.size : 0;
+    const std::int64_t out_step = walk.rank > 1 ? walk.stride[0][walk.rank - 2] * p.size : 0;
+    for_each_run(walk, 2, begin, std::min(begin + part.block, part.total),
+                 [&](const std::int64_t* offset, std::int64_t n, std::int64_t rows) {
+                   for (std::int64_t row = 0; row < rows; ++row)
+                     copy_line(p.size, in + offset[1] * p.size + row * in_step, walk.inner_stride(1),
+                               out + offset[0] * p.size + row * out_step, walk.inner_stride(0), n, p.streaming);
+                 });
   }
   if (p.streaming) streaming_fence();
 }
 const runtime::Kernel kCopy = host_kernel("copy", &copy_blocks);
 
-// Transposing copies: tiles of 32 × 32 over the input's dense dim (columns) and the output's (rows).
-constexpr std::int64_t kTile = 32;
+// Transposing copies: tiles of one cache line by one cache line over the input's dense dim (columns) and the output's
+// (rows). A tile's lines are read whole into a small buffer first: lines a power of two apart would push each other
+// out.
+constexpr std::int64_t kLineBytes = 64;
+constexpr std::int64_t kTilesPerBlock = 16;
 struct TransposeParameters {
   Walk<2> outer;               // the other dims
   std::int64_t rows, columns;  // extents of the output's dense dim and of the input's
@@ -108,30 +111,42 @@ static_assert(sizeof(TransposeParameters) <= runtime::kMaxParameterBytes);
 template <typename T>
 void transpose_tile(const T* in, std::int64_t in_stride, T* out, std::int64_t out_stride, std::int64_t rows,
                     std::int64_t columns) {
+  constexpr std::int64_t kTile = kLineBytes / static_cast<std::int64_t>(sizeof(T));
+  alignas(64) T tile[kTile][kTile];
+  if (rows == kTile && columns == kTile) {
+    for (std::int64_t r = 0; r < kTile; ++r) std::memcpy(tile[r], in + r * in_stride, kLineBytes);
+    for (std::int64_t c = 0; c < kTile; ++c) {
+      T line[kTile];
+      for (std::int64_t r = 0; r < kTile; ++r) line[r] = tile[r][c];
+      std::memcpy(out + c * out_stride, line, kLineBytes);
+    }
+    return;
+  }
   for (std::int64_t c = 0; c < columns; ++c)
     for (std::int64_t r = 0; r < rows; ++r) out[c * out_stride + r] = in[r * in_stride + c];
 }
 
-void transpose_blocks(const HostCall& call) {
+template <typename T>
+void transpose_all(const HostCall& call) {
   const auto& p = parameters_of<TransposeParameters>(call);
-  const auto* in = static_cast<const std::byte*>(call.buffers[0]);
-  auto* out = static_cast<std::byte*>(call.buffers[1]);
-  for (std::uint32_t block = call.begin; block < call.end; ++block) {
-    const Cursor cursor(p.outer, block / p.tiles);
-    const std::int64_t tile = block % p.tiles;
-    const std::int64_t row = tile % p.row_tiles * kTile, column = tile / p.row_tiles * kTile;
-    const std::int64_t rows = std::min(kTile, p.rows - row), columns = std::min(kTile, p.columns - column);
-    const std::byte* from = in + (cursor.offset(p.outer, 1) + row * p.in_stride + column) * p.size;
-    std::byte* to = out + (cursor.offset(p.outer, 0) + column * p.out_stride + row) * p.size;
-    const auto tile_of = [&]<typename T>(T) {
-      transpose_tile(reinterpret_cast<const T*>(from), p.in_stride, reinterpret_cast<T*>(to), p.out_stride, rows,
-                     columns);
-    };
-    if (p.size == 1) tile_of(std::uint8_t{});
-    if (p.size == 2) tile_of(std::uint16_t{});
-    if (p.size == 4) tile_of(std::uint32_t{});
-    if (p.size == 8) tile_of(std::uint64_t{});
+  constexpr std::int64_t kTile = kLineBytes / static_cast<std::int64_t>(sizeof(T));
+  const std::int64_t end = std::min(static_cast<std::int64_t>(call.end) * kTilesPerBlock, p.outer.total * p.tiles);
+  for (std::int64_t i = call.begin * kTilesPerBlock; i < end; ++i) {
+    const Cursor cursor(p.outer, i / p.tiles);
+    const std::int64_t row = i % p.tiles % p.row_tiles * kTile, column = i % p.tiles / p.row_tiles * kTile;
+    transpose_tile(static_cast<const T*>(call.buffers[0]) + cursor.offset(p.outer, 1) + row * p.in_stride + column,
+                   p.in_stride,
+                   static_cast<T*>(call.buffers[1]) + cursor.offset(p.outer, 0) + column * p.out_stride + row,
+                   p.out_stride, std::min(kTile, p.rows - row), std::min(kTile, p.columns - column));
   }
+}
+
+void transpose_blocks(const HostCall& call) {
+  const std::uint8_t size = parameters_of<TransposeParameters>(call).size;
+  if (size == 1) transpose_all<std::uint8_t>(call);
+  if (size == 2) transpose_all<std::uint16_t>(call);
+  if (size == 4) transpose_all<std::uint32_t>(call);
+  if (size == 8) transpose_all<std::uint64_t>(call);
 }
 const runtime::Kernel kTranspose = host_kernel("copy_transposed", &transpose_blocks);
 
@@ -147,9 +162,10 @@ bool run_transpose(ops::Context& context, const ops::OpCall& call, const Walk<2>
   p.columns = walk.extent[dense];
   p.in_stride = walk.stride[1][inner];
   p.out_stride = walk.stride[0][dense];
-  p.row_tiles = (p.rows + kTile - 1) / kTile;
-  p.tiles = p.row_tiles * ((p.columns + kTile - 1) / kTile);
   p.size = static_cast<std::uint8_t>(size_of(call.outputs[0]));
+  const std::int64_t tile = kLineBytes / p.size;
+  p.row_tiles = (p.rows + tile - 1) / tile;
+  p.tiles = p.row_tiles * ((p.columns + tile - 1) / tile);
   p.outer.rank = 0;
   for (int i = 0; i < inner; ++i) {
     if (i == dense) continue;
@@ -160,7 +176,7 @@ bool run_transpose(ops::Context& context, const ops::OpCall& call, const Walk<2>
   }
   if (p.outer.rank == 0) p.outer.rank = 1;
   runtime::Launch launch = ops::make_launch(kTranspose, call);
-  launch.grid = static_cast<std::uint32_t>(p.outer.total * p.tiles);
+  launch.grid = static_cast<std::uint32_t>((p.outer.total * p.tiles + kTilesPerBlock - 1) / kTilesPerBlock);
   launch.add_buffer(runtime::read_arg(call.input(0)));
   launch.add_buffer(runtime::write_arg(call.outputs[0]));
   launch.set_parameters(p);

@@ -85,6 +85,43 @@ struct Cursor {
   }
 };
 
+// Calls f(offsets, n, rows) until [begin, end) of the walk is covered: `rows` runs of n elements along the inner dim,
+// the runs one step of the dim before it apart. `offsets` are every operand's first element.
+template <int kOperands, typename F>
+void for_each_run(const Walk<kOperands>& walk, int operands, std::int64_t begin, std::int64_t end, F&& f) {
+  if (begin >= end) return;
+  Cursor cursor(walk, begin);
+  std::int64_t offset[kOperands];
+  for (int k = 0; k < operands; ++k) offset[k] = cursor.offset(walk, k);
+  const int inner = walk.rank - 1;
+  const std::int64_t line = walk.extent[inner];
+  while (true) {
+    const std::int64_t left = end - begin;
+    if (inner == 0 || cursor.at[inner] != 0 || left < line) {  // part of a line
+      const std::int64_t n = std::min(left, cursor.segment(walk));
+      f(static_cast<const std::int64_t*>(offset), n, std::int64_t{1});
+      begin += n;
+      if (begin >= end) return;
+      for (int k = 0; k < operands; ++k)
+        offset[k] += walk.stride[k][inner - 1] - cursor.at[inner] * walk.stride[k][inner];
+      cursor.at[inner] = 0;
+      ++cursor.at[inner - 1];
+    } else {
+      const std::int64_t rows = std::min(left / line, walk.extent[inner - 1] - cursor.at[inner - 1]);
+      f(static_cast<const std::int64_t*>(offset), line, rows);
+      begin += rows * line;
+      if (begin >= end) return;
+      for (int k = 0; k < operands; ++k) offset[k] += rows * walk.stride[k][inner - 1];
+      cursor.at[inner - 1] += rows;
+    }
+    for (int dim = inner - 1; dim > 0 && cursor.at[dim] == walk.extent[dim]; --dim) {
+      for (int k = 0; k < operands; ++k) offset[k] += walk.stride[k][dim - 1] - cursor.at[dim] * walk.stride[k][dim];
+      cursor.at[dim] = 0;
+      ++cursor.at[dim - 1];
+    }
+  }
+}
+
 // How many elements a block takes so that it touches about 32 KiB, blocks are of about one size, and tiny work is one
 // block.
 inline std::int64_t block_elements(std::int64_t total, std::int64_t bytes_per_element, std::uint32_t& grid) {

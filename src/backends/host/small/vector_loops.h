@@ -28,24 +28,28 @@ TW_INLINE void write_part(float* to, Vector value, int64_t n) {
 }
 
 template <typename F>
-void map_unary(const float* a, float* out, int64_t n) {
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes) write(out + i, F::run(read<Vector>(a + i)));
-  if (i < n) write_part(out + i, F::run(read_part(a + i, n - i)), n - i);
+void map_unary(const float* a, float* out, int64_t n, const Rows& rows) {
+  for (int64_t row = 0; row < rows.count; ++row, a += rows.a, out += rows.out) {
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) write(out + i, F::run(read<Vector>(a + i)));
+    if (i < n) write_part(out + i, F::run(read_part(a + i, n - i)), n - i);
+  }
 }
 
 template <typename F, BinaryMode mode>
-void map_binary(const float* a, const float* b, float* out, int64_t n) {
-  const Vector first = splat(*a), second = splat(*b);
-  int64_t i = 0;
-  for (; i + kLanes <= n; i += kLanes)
-    write(out + i, F::run(mode == kFirstScalar ? first : read<Vector>(a + i),
-                          mode == kSecondScalar ? second : read<Vector>(b + i)));
-  if (i < n)
-    write_part(out + i,
-               F::run(mode == kFirstScalar ? first : read_part(a + i, n - i),
-                      mode == kSecondScalar ? second : read_part(b + i, n - i)),
-               n - i);
+void map_binary(const float* a, const float* b, float* out, int64_t n, const Rows& rows) {
+  for (int64_t row = 0; row < rows.count; ++row, a += rows.a, b += rows.b, out += rows.out) {
+    const Vector first = splat(*a), second = splat(*b);
+    int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes)
+      write(out + i, F::run(mode == kFirstScalar ? first : read<Vector>(a + i),
+                            mode == kSecondScalar ? second : read<Vector>(b + i)));
+    if (i < n)
+      write_part(out + i,
+                 F::run(mode == kFirstScalar ? first : read_part(a + i, n - i),
+                        mode == kSecondScalar ? second : read_part(b + i, n - i)),
+                 n - i);
+  }
 }
 
 #define TW_UNARY(Name, expression)                        \
@@ -69,7 +73,7 @@ TW_UNARY(Tanh, hyperbolic_tangent(x))
 TW_UNARY(Erf, error_function(x))
 TW_UNARY(Sigmoid, 1.0f / (1.0f + exponential(-x)))
 TW_UNARY(Silu, x / (1.0f + exponential(-x)))
-TW_UNARY(Gelu, 0.5f * x * (1.0f + error_function(x * 0.707106781f)))
+TW_UNARY(Gelu, gelu_exact(x))
 TW_UNARY(GeluTanh, x / (1.0f + exponential(-1.59576912f * (x + 0.044715f * (x * x * x)))))
 TW_UNARY(Relu, x < 0.0f ? Vector{} : x)
 TW_UNARY(Square, x* x)
@@ -90,8 +94,9 @@ TW_BINARY(LogicalAnd, to_number((x != 0.0f) & (y != 0.0f)))
 TW_BINARY(LogicalOr, to_number((x != 0.0f) | (y != 0.0f)))
 
 template <BinaryMode mode>
-void map_pow(const float* a, const float* b, float* out, int64_t n) {
-  pow_loop(a, b, out, n, mode);
+void map_pow(const float* a, const float* b, float* out, int64_t n, const Rows& rows) {
+  for (int64_t row = 0; row < rows.count; ++row)
+    pow_loop(a + row * rows.a, b + row * rows.b, out + row * rows.out, n, mode);
 }
 
 void map_select(const float* condition, const float* a, const float* b, float* out, int64_t n) {

@@ -14,13 +14,20 @@ enum BinaryMode { kBothVectors, kSecondScalar, kFirstScalar, kBinaryModes };
 // Element types that convert to and from f32 in these loops.
 enum Storage { kStoreF32, kStoreF16, kStoreBf16, kStoreU8, kStoreBool, kStorageCount };
 
+// How often a loop of n elements is repeated, and how far apart operands and output then lie, in elements.
+struct Rows {
+  std::int64_t count = 1;
+  std::int64_t a = 0, b = 0, out = 0;
+};
+inline constexpr Rows kOneRow = {};
+
 // Errors in units of the last place of f32, against the exact value, checked by tests: neg abs relu square add sub mul
-// div sqrt reciprocal maximum minimum 0.5; rsqrt exp log sin cos tanh erf sigmoid silu: kVectorUlp. gelu and gelu_tanh:
-// relative to |x|/2, as their formula cancels for negative x. Subnormal results are kept; NaN and infinities propagate
-// as in C. `out` may be an operand. No alignment is needed.
+// div sqrt reciprocal maximum minimum 0.5; rsqrt exp log sin cos tanh erf sigmoid silu: kVectorUlp. gelu_tanh the
+// same, gelu kGeluUlp, in units of the last place of x/2, as their formulas cancel for negative x. Subnormal results
+// are kept; NaN and infinities propagate as in C. `out` may be an operand. No alignment is needed.
 struct VectorTable {
-  using Unary = void (*)(const float* a, float* out, std::int64_t n);
-  using Binary = void (*)(const float* a, const float* b, float* out, std::int64_t n);
+  using Unary = void (*)(const float* a, float* out, std::int64_t n, const Rows& rows);
+  using Binary = void (*)(const float* a, const float* b, float* out, std::int64_t n, const Rows& rows);
   Unary unary[ops::kUnaryCount];
   Binary binary[ops::kBinaryCount][kBinaryModes];
   void (*select)(const float* condition, const float* a, const float* b, float* out, std::int64_t n);
@@ -36,6 +43,7 @@ struct VectorTable {
 };
 
 inline constexpr double kVectorUlp = 3.0;
+inline constexpr double kGeluUlp = 8.0;
 
 extern const VectorTable kGenericTable;
 extern const VectorTable kAvx2Table;
