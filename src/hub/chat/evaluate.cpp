@@ -5,7 +5,6 @@
 #include "hub/chat/text_form.h"
 
 namespace tilewright::hub::jinja {
-
 Value Interpreter::evaluate(const Expression& node, const ScopePtr& scope) {
   spend(1);
   check_stack();

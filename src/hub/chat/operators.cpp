@@ -78,7 +78,7 @@ Value integer_power(std::int64_t base, std::int64_t exponent) {
 
 // Start, step and count of the positions that a slice takes from n items, by the rules of Python's slice.indices().
 struct Cut {
-  std::int64_t start, step, count;
+  std::int64_t start, stop, step, count;
 };
 
 Cut cut(std::int64_t n, const Value& start_value, const Value& stop_value, const Value& step_value) {
@@ -105,7 +105,7 @@ Cut cut(std::int64_t n, const Value& start_value, const Value& stop_value, const
   std::int64_t count = 0;
   if (step > 0 && start < stop) count = (stop - start - 1) / step + 1;
   if (step < 0 && stop < start) count = (start - stop - 1) / -step + 1;
-  return {start, step, count};
+  return {start, stop, step, count};
 }
 
 }  // namespace
@@ -295,10 +295,9 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
   const Cut part = cut(n, start, stop, step);
   if (value.is(Kind::range)) {
     const Range& range = value.range();
-    const std::int64_t by = range.step * (part.count > 1 ? part.step : 1), from = range.start + range.step * part.start;
-    // The bounds of an empty or one-item slice differ from Python's in print only.
-    return Value::of(Kind::range,
-                     std::make_shared<Range>(from, part.count ? from + by * part.count : from, by == 0 ? 1 : by));
+    const std::int64_t by = range.step * std::clamp<std::int64_t>(part.step, -1'000'000, 1'000'000);  // beyond any length
+    return Value::of(Kind::range, std::make_shared<Range>(range.start + range.step * part.start,
+                                                          range.start + range.step * part.stop, by));
   }
   if (value.is(Kind::string)) {
     expect_size(value.text().size());

@@ -29,16 +29,17 @@ Value first(Interpreter&, Arguments& given) {
 // reversed(value) as a vector; nothing where Python raises TypeError.
 std::optional<Values> backwards(const Value& value) {
   if (!value.is(Kind::string) && !value.is_sequence() && !value.is(Kind::dict) && !value.is(Kind::range) &&
-      !value.is(Kind::view))
+      !value.is(Kind::view) && !value.is_undefined())
     return std::nullopt;
   Values items = to_vector(value);
+  if (value.is_markup())  // read by index, unlike iteration, so the parts stay Markup
+    for (Value& item : items) item = Value::string(item.text(), true);
   std::reverse(items.begin(), items.end());
   return items;
 }
 
 Value last(Interpreter&, Arguments& given) {
   const Bound bound("last", given, {"seq"}, 1);
-  if (bound[0].is_undefined()) throw Fault{bound[0].hint()};
   const auto items = backwards(bound[0]);
   if (!items) throw Fault{"'" + type_name(bound[0]) + "' object is not reversible"};
   return items->empty() ? Value::undefined("No last item, sequence was empty.") : items->front();
@@ -59,7 +60,6 @@ Value reverse(Interpreter&, Arguments& given) {
                        out = values[at++];
                        return true;
                      });
-  if (value.is_undefined()) return Value::list({});
   if (!iterate(value)) throw Fault{"argument must be iterable"};
   Values items = to_vector(value);
   std::reverse(items.begin(), items.end());

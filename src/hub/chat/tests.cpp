@@ -43,8 +43,9 @@ bool upper_case(const Value& v) { return is_cased_all(str(v), false); }
 bool escaped(const Value& v) { return v.is_markup(); }
 bool odd(const Value& v) { return equal(modulo(v, Value::integer(2)), Value::integer(1)); }
 bool even(const Value& v) { return equal(modulo(v, Value::integer(2)), Value::integer(0)); }
-bool known_filter(const Value& v) { return v.is(Kind::string) && is_filter(v.text()); }
-bool known_test(const Value& v) { return v.is(Kind::string) && is_test(v.text()); }
+// Python looks the value up in a dict, so that an unhashable one is an error.
+bool known_filter(const Value& v) { return hash(v), v.is(Kind::string) && is_filter(v.text()); }
+bool known_test(const Value& v) { return hash(v), v.is(Kind::string) && is_test(v.text()); }
 
 bool divisible(const Value& a, const Value& b) { return equal(modulo(a, b), Value::integer(0)); }
 bool same(const Value& a, const Value& b) { return same_object(a, b); }

@@ -208,6 +208,30 @@ Value xml_attributes(Interpreter&, Arguments& given) {
   return Value::string(bound.truth_or(1, true) && !out.empty() ? " " + out : out);
 }
 
+// pprint.pformat of what fits one line: a repr with sorted keys.
+Value sorted_for_print(const Value& value) {
+  if (value.is_sequence()) {
+    Values items;
+    for (const Value& item : value.items()) items.push_back(sorted_for_print(item));
+    return value.is(Kind::list) ? Value::list(std::move(items)) : Value::tuple(std::move(items));
+  }
+  if (!value.is(Kind::dict)) return value;
+  std::vector<std::pair<Value, Value>> entries;
+  for (const auto& [key, item] : value.dict().entries) entries.emplace_back(key, sorted_for_print(item));
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    const bool same = a.first.kind() == b.first.kind() || (a.first.is_number() && b.first.is_number());
+    return same ? less(a.first, b.first) : type_name(a.first) < type_name(b.first);
+  });
+  return Value::dict(std::move(entries));
+}
+
+Value pretty(Interpreter&, Arguments& given) {
+  const Bound bound("pprint", given, {"value"}, 1);
+  std::string text = repr(sorted_for_print(bound[0]));
+  if (code_points(text) > 80) throw Fault{"pprint of a value longer than one line is unsupported"};
+  return Value::string(std::move(text));
+}
+
 Value json(Interpreter&, Arguments& given) {
   const Bound bound("tojson", given, {"x", "ensure_ascii", "indent", "separators", "sort_keys"}, 1);
   JsonStyle style;
@@ -244,6 +268,7 @@ constexpr NamedFilter table[] = {
     {"format", format},
     {"indent", indent},
     {"lower", by_method<lower_name>},
+    {"pprint", pretty},
     {"replace", replace},
     {"safe", safe},
     {"string", string},

@@ -418,7 +418,7 @@ std::shared_ptr<Iterator> iterate(const Value& value) {
         if (at == text.size()) return false;
         std::size_t end = at + 1;
         while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
-        out = Value::string(text.substr(at, end - at), value.is_markup());
+        out = Value::string(text.substr(at, end - at));  // iterating Markup gives plain text
         at = end;
         return true;
       });
