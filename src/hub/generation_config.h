@@ -1,31 +1,37 @@
-// generation_config.json: how a model's authors want it to be sampled, and where an answer ends.
+// generation_config.json: how a model's authors want it sampled, with transformers' defaults for what is absent.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
-
-#include "base/json.h"
 
 namespace tilewright::hub {
 
-// Defaults are those of the reference implementation for fields that the file leaves out.
 struct GenerationConfig {
-  bool do_sample = false;
-  double temperature = 1;
-  std::int64_t top_k = 50;  // 0: all
-  double top_p = 1;
-  double min_p = 0;
-  double repetition_penalty = 1;
-  std::optional<std::int64_t> max_new_tokens;
-  std::vector<std::int64_t> eos_token_ids;  // a single id is a list of one
-  friend bool operator==(const GenerationConfig&, const GenerationConfig&) = default;
+  bool do_sample = false;  // false: greedy, whatever the temperature
+  double temperature = 1.0;
+  std::int64_t top_k = 50;  // 0: all tokens
+  double top_p = 1.0;
+  double min_p = 0.0;
+  double typical_p = 1.0;
+  double repetition_penalty = 1.0;
+  std::int64_t no_repeat_ngram_size = 0;
+  std::int64_t max_length = 20;  // prompt and new tokens; used by transformers only without max_new_tokens
+  std::optional<std::int64_t> max_new_tokens, min_new_tokens;
+  std::vector<std::string> stop_strings;
+  std::vector<std::int64_t> suppress_tokens;
+  std::vector<std::vector<std::int64_t>> bad_words_ids;
+  std::optional<std::int64_t> pad_token_id, bos_token_id;
+  // Every end-of-text id that generation_config.json, config.json or its text_config names, each once, in that order.
+  std::vector<std::int64_t> eos_token_ids;
 
-  // The file of a model directory; without one, the defaults. Throws Error for a value of the wrong kind; a null counts
-  // as missing.
+  bool operator==(const GenerationConfig&) const = default;
+
+  // Reads generation_config.json and the ids of config.json of a model directory; an absent file adds nothing, null and
+  // negative ids mean none. Throws Error naming file and field for a value of the wrong type or out of range.
   static GenerationConfig load(const std::filesystem::path& model_dir);
-  static GenerationConfig read(const Json& json, const std::string& where);
 };
 
 }  // namespace tilewright::hub
