@@ -17,6 +17,11 @@ static inline V odd(Pairs p) {
 static inline V load_half(const char* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
+static inline V load_bf16(const char* p) {
+  return _mm512_castsi512_ps(
+      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+}
+static inline float sum_of(V v) { return _mm512_reduce_add_ps(v); }
 static inline short bits16(const char* p) {
   short x;
   __builtin_memcpy(&x, p, 2);

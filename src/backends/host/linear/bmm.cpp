@@ -52,6 +52,65 @@ Way way_of(DType dtype, const KernelTable& kernels) {
   return {TileKind::f32_plain32, PanelForm::plain32, dtype != DType::f32};
 }
 
+// For few rows b is read as it lies, once a row: packing would cost more than it saves.
+constexpr long kFewRows = 3;
+bool goes_by_rows(const BmmProblem& problem) {
+  return problem.M <= kFewRows && (problem.b_k_stride == 1 || problem.b_n_stride == 1);
+}
+
+// The matrices of one batch.
+struct Operands {
+  const char* x;
+  const char* b;
+  char* y;
+};
+Operands operands_of(const BmmProblem& problem, long batch) {
+  const auto size = static_cast<long>(dtype_size(problem.dtype)),
+             y_size = static_cast<long>(dtype_size(problem.y_dtype));
+  const long outer = batch / problem.batch[1], inner = batch % problem.batch[1];
+  const auto at = [&](const long stride[2]) { return outer * stride[0] + inner * stride[1]; };
+  return {static_cast<const char*>(problem.x) + at(problem.x_batch_stride) * size,
+          static_cast<const char*>(problem.b) + at(problem.b_batch_stride) * size,
+          static_cast<char*>(problem.y) + at(problem.y_batch_stride) * y_size};
+}
+
+void run_by_rows(const BmmProblem& problem, const BmmPlan& plan, std::uint32_t begin, std::uint32_t end) {
+  const KernelTable& kernels = kernel_table(plan.isa);
+  const Element from = element_of(problem.dtype), to = element_of(problem.y_dtype);
+  const auto size = static_cast<long>(dtype_size(problem.dtype)),
+             y_size = static_cast<long>(dtype_size(problem.y_dtype));
+  const long columns_per_block = plan.panels_per_block * kPanelColumns;
+  const long wide = ceil_div(problem.K, 16) * 16;
+  float* const x = reinterpret_cast<float*>(
+      thread_scratch.at_least(static_cast<std::size_t>(wide + columns_per_block) * sizeof(float) + 64));
+  float* const out = x + wide;
+  for (std::uint32_t block = begin; block < end; ++block) {
+    const long first = static_cast<long>(block % plan.column_blocks) * columns_per_block;
+    const long columns = std::min(problem.N - first, columns_per_block);
+    const Operands of = operands_of(problem, block / plan.column_blocks);
+    for (long m = 0; m < problem.M; ++m) {
+      kernels.widen(from, of.x + m * problem.x_row_stride * size, x, problem.K);
+      kernels.row({.from = from,
+                   .x = x,
+                   .k = problem.K,
+                   .b = of.b + first * problem.b_n_stride * size,
+                   .n_stride = problem.b_n_stride,
+                   .k_stride = problem.b_k_stride,
+                   .columns = columns,
+                   .out = out});
+      for (long n = 0; n < columns; n += kPanelColumns)
+        kernels.finish({.in = out + n,
+                        .rows = 1,
+                        .columns = std::min(kPanelColumns, columns - n),
+                        .bias = nullptr,
+                        .scale = problem.scale,
+                        .to = to,
+                        .y = of.y + (m * problem.y_row_stride + first + n) * y_size,
+                        .y_stride = 0});
+    }
+  }
+}
+
 }  // namespace
 
 bool bmm_supports(DType dtype) { return has_panel_layout(dtype); }
@@ -63,10 +122,19 @@ BmmPlan plan_bmm(const BmmProblem& problem, int threads, IsaLevel isa) {
   const long batches = problem.batch[0] * problem.batch[1];
   if (problem.M == 0 || problem.N == 0 || batches <= 0) return plan;
   const long workers = std::max(threads, 1), panels = panel_count(problem.N);
+  const long share = std::max(1L, panels * batches / (4 * workers));
+  if (goes_by_rows(problem)) {
+    plan.row_blocks = 1;
+    plan.rows_per_block = problem.M;
+    // Not less than some 4,096 products a block.
+    plan.panels_per_block = std::min(panels, std::max(share, 128 / std::max(1L, problem.K)));
+    plan.column_blocks = static_cast<std::uint32_t>(ceil_div(panels, plan.panels_per_block));
+    plan.blocks = static_cast<std::uint32_t>(batches) * plan.column_blocks;
+    return plan;
+  }
   const PanelForm form = way_of(problem.dtype, kernel_table(isa)).form;
   // A block packs its panels once: as many as half a second-level cache holds, but enough blocks for all threads.
   const long fit = std::max(1L, 262144 / std::max(1L, panel_form_bytes(form, problem.K)));
-  const long share = std::max(1L, panels * batches / (4 * workers));
   plan.panels_per_block = std::min({panels, fit, share});
   plan.column_blocks = static_cast<std::uint32_t>(ceil_div(panels, plan.panels_per_block));
   plan.row_blocks = static_cast<std::uint32_t>(ceil_div(problem.M, 1024));
@@ -76,6 +144,7 @@ BmmPlan plan_bmm(const BmmProblem& problem, int threads, IsaLevel isa) {
 }
 
 void bmm_run(const BmmProblem& problem, const BmmPlan& plan, std::uint32_t begin, std::uint32_t end) {
+  if (goes_by_rows(problem)) return run_by_rows(problem, plan, begin, end);
   const KernelTable& kernels = kernel_table(plan.isa);
   const Way way = way_of(problem.dtype, kernels);
   const auto tile = kernels.tile[static_cast<int>(way.kind)];
@@ -94,14 +163,7 @@ void bmm_run(const BmmProblem& problem, const BmmPlan& plan, std::uint32_t begin
     const long row_end = std::min(problem.M, row_begin + plan.rows_per_block);
     const long panel_begin = static_cast<long>(block / plan.row_blocks % plan.column_blocks) * plan.panels_per_block;
     const long panel_end = std::min(panels, panel_begin + plan.panels_per_block);
-    const long batch = block / plan.row_blocks / plan.column_blocks, outer = batch / problem.batch[1],
-               inner = batch % problem.batch[1];
-    const char* const x = static_cast<const char*>(problem.x) +
-                          (outer * problem.x_batch_stride[0] + inner * problem.x_batch_stride[1]) * size;
-    const char* const b = static_cast<const char*>(problem.b) +
-                          (outer * problem.b_batch_stride[0] + inner * problem.b_batch_stride[1]) * size;
-    char* const y = static_cast<char*>(problem.y) +
-                    (outer * problem.y_batch_stride[0] + inner * problem.y_batch_stride[1]) * y_size;
+    const auto [x, b, y] = operands_of(problem, block / plan.row_blocks / plan.column_blocks);
     for (long panel = panel_begin; panel < panel_end; ++panel)
       kernels.pack({.form = way.form,
                     .from = from,

@@ -59,12 +59,24 @@ struct PackCall {
   bool stream;  // non-temporal stores: the panel will not be read soon
 };
 
+// out[n] = Σ x[k] · b(k, n) for one row x in f32; b at n · n_stride + k · k_stride (elements), one of the strides is 1.
+struct RowCall {
+  Element from;  // of b
+  const float* x;
+  long k;
+  const void* b;
+  long n_stride, k_stride;
+  long columns;
+  float* out;
+};
+
 struct KernelTable {
   int max_rows[static_cast<int>(TileKind::count)];
   void (*tile[static_cast<int>(TileKind::count)])(const TileCall&);  // null: this level has no such kind
   void (*finish)(const FinishCall&);
   void (*pack)(const PackCall&);
   void (*widen)(Element from, const void* src, float* dst, long count);
+  void (*row)(const RowCall&);
 };
 
 extern const KernelTable kGenericKernels;

@@ -29,6 +29,15 @@ static inline V odd(Pairs p) {
 static inline V load_half(const char* p) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
+static inline V load_bf16(const char* p) {
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+}
+static inline float sum_of(V v) {
+  __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
 static inline short bits16(const char* p) {
   short x;
   __builtin_memcpy(&x, p, 2);
@@ -47,6 +56,7 @@ static inline V broadcast_bf16(const char* p) {
 // clang-format off
 #include "backends/host/linear/tile_body.h"
 #include "backends/host/linear/avx2_body.h"
+#include "backends/host/linear/row_body.h"
 // clang-format on
 
 }  // namespace
@@ -58,6 +68,7 @@ const KernelTable kAvx2Kernels = {
     finish,
     pack,
     widen,
+    row,
 };
 
 }  // namespace tilewright::backends::host

@@ -12,6 +12,7 @@ namespace {
 #include "backends/host/linear/scalar_body.h"
 #include "backends/host/linear/tile_body.h"
 #include "backends/host/linear/avx2_body.h"
+#include "backends/host/linear/row_body.h"
 // clang-format on
 
 }  // namespace
@@ -23,6 +24,7 @@ const KernelTable kAvx512Kernels = {
     finish,
     pack,
     widen,
+    row,
 };
 
 }  // namespace tilewright::backends::host

@@ -12,6 +12,7 @@ namespace {
 #include "backends/host/linear/scalar_body.h"
 #include "backends/host/linear/tile_body.h"
 #include "backends/host/linear/avx2_body.h"
+#include "backends/host/linear/row_body.h"
 // clang-format on
 
 struct DotPairs16 {
@@ -55,6 +56,7 @@ const KernelTable kAvx512Bf16Kernels = {
     finish,
     pack,
     widen,
+    row,
 };
 
 }  // namespace tilewright::backends::host

@@ -43,6 +43,11 @@ static inline V load_half(const char* p) {
   return V{scalar_from_f16(bits16(p)), scalar_from_f16(bits16(p + 2)), scalar_from_f16(bits16(p + 4)),
            scalar_from_f16(bits16(p + 6))};
 }
+static inline V load_bf16(const char* p) {
+  return V{scalar_from_bf16(bits16(p)), scalar_from_bf16(bits16(p + 2)), scalar_from_bf16(bits16(p + 4)),
+           scalar_from_bf16(bits16(p + 6))};
+}
+static inline float sum_of(V v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 static inline Pairs broadcast_pair(const char* p) {
   uint32_t x;
   __builtin_memcpy(&x, p, 4);
@@ -53,6 +58,7 @@ static inline V broadcast_bf16(const char* p) { return splat(scalar_from_bf16(bi
 
 // clang-format off
 #include "backends/host/linear/tile_body.h"
+#include "backends/host/linear/row_body.h"
 // clang-format on
 
 void finish(const FinishCall& call) {
@@ -72,6 +78,7 @@ const KernelTable kGenericKernels = {
     finish,
     pack,
     widen,
+    row,
 };
 
 }  // namespace tilewright::backends::host
