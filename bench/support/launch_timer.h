@@ -36,27 +36,33 @@ class LaunchTimer : public ops::Observer {
   void finish_pass() {
     mark();
     stream_.synchronize();
+    std::map<std::string, Row> rows;
+    double total = 0;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
-      Row& row = rows_[pending_[i].key];
-      row.seconds += events_[i + 1]->seconds_since(*events_[i]);
+      Row& row = rows[pending_[i].key];
+      const double seconds = events_[i + 1]->seconds_since(*events_[i]);
+      total += seconds;
+      row.seconds += seconds;
       row.flops += pending_[i].cost.flops;
       row.bytes += pending_[i].cost.bytes_read + pending_[i].cost.bytes_written;
       ++row.launches;
     }
-    ++passes_;
+    if (rows_.empty() || total < total_) {
+      total_ = total;
+      rows_ = std::move(rows);
+    }
     restart();
   }
   // Forgets everything, also a pass that was not finished.
   void clear() {
     rows_.clear();
-    passes_ = 0;
     restart();
   }
 
   long launches_per_pass() const {
     long launches = 0;
     for (const auto& [name, row] : rows_) launches += row.launches;
-    return passes_ ? launches / passes_ : 0;
+    return launches;
   }
 
   // Longest first, the rest summed up in one row.
@@ -64,8 +70,6 @@ class LaunchTimer : public ops::Observer {
     std::vector<std::pair<std::string, Row>> sorted(rows_.begin(), rows_.end());
     std::sort(sorted.begin(), sorted.end(),
               [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
-    double total = 0;
-    for (const auto& [name, row] : sorted) total += row.seconds;
     using report::Align;
     report::Table table({{by_ == By::op ? "op" : "module, op"},
                          {"launches", Align::right},
@@ -75,9 +79,8 @@ class LaunchTimer : public ops::Observer {
                          {"GB/s", Align::right},
                          {"GFLOP/s", Align::right}});
     const auto add = [&](const std::string& name, const Row& row) {
-      const double n = passes_;
-      table.add_row({name, std::to_string(static_cast<long>(row.launches / n)),
-                     fmt::format("{:.3f}", 1e3 * row.seconds / n), fmt::format("{:.1f}%", 100 * row.seconds / total),
+      table.add_row({name, std::to_string(row.launches), fmt::format("{:.3f}", 1e3 * row.seconds),
+                     fmt::format("{:.1f}%", 100 * row.seconds / total_),
                      fmt::format("{:.2f}", 1e6 * row.seconds / static_cast<double>(row.launches)),
                      fmt::format("{:.1f}", row.bytes / row.seconds / 1e9),
                      fmt::format("{:.1f}", row.flops / row.seconds / 1e9)});
@@ -97,14 +100,11 @@ class LaunchTimer : public ops::Observer {
     return table.text();
   }
 
-  // {name: {ms, launches, share}} of a mean pass.
+  // {name: {ms, launches, share}}
   Json json() const {
-    double total = 0;
-    for (const auto& [name, row] : rows_) total += row.seconds;
     Json out = Json::object();
     for (const auto& [name, row] : rows_)
-      out[name] = {
-          {"ms", 1e3 * row.seconds / passes_}, {"launches", row.launches / passes_}, {"share", row.seconds / total}};
+      out[name] = {{"ms", 1e3 * row.seconds}, {"launches", row.launches}, {"share", row.seconds / total_}};
     return out;
   }
 
@@ -141,7 +141,7 @@ class LaunchTimer : public ops::Observer {
   std::size_t used_ = 0;
   std::vector<Pending> pending_;
   std::map<std::string, Row> rows_;
-  int passes_ = 0;
+  double total_ = 0;
 };
 
 }  // namespace tilewright::bench

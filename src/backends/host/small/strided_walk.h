@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <thread>
 
 #include "tensor/shape.h"
 
@@ -122,10 +123,12 @@ void for_each_run(const Walk<kOperands>& walk, int operands, std::int64_t begin,
   }
 }
 
-// How many elements a block takes so that it touches about 32 KiB, blocks are of about one size, and tiny work is one
-// block.
+// How many elements a block takes: large work is cut in eight for each processor, so that threads read and write long
+// runs of memory; no block is below 64 KiB, so that tiny work is one. Blocks are of about one size.
 inline std::int64_t block_elements(std::int64_t total, std::int64_t bytes_per_element, std::uint32_t& grid) {
-  const std::int64_t target = std::max<std::int64_t>(32768 / std::max<std::int64_t>(bytes_per_element, 1), 1024);
+  static const std::int64_t most_blocks = 8 * std::max(1u, std::thread::hardware_concurrency());
+  const std::int64_t bytes = std::clamp<std::int64_t>(total * bytes_per_element / most_blocks, 65536, 1048576);
+  const std::int64_t target = std::max<std::int64_t>(bytes / std::max<std::int64_t>(bytes_per_element, 1), 1024);
   const std::int64_t blocks = (total + target - 1) / target;
   grid = static_cast<std::uint32_t>(blocks);
   if (blocks <= 1) return total;
