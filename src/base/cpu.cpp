@@ -2,6 +2,9 @@
 
 #include <sched.h>
 #include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 
 #include <algorithm>
 #include <cstdlib>
@@ -15,6 +18,14 @@ namespace {
 
 constexpr IsaLevel kLevels[] = {IsaLevel::generic, IsaLevel::neon, IsaLevel::avx2, IsaLevel::avx512,
                                 IsaLevel::avx512_bf16};
+
+#if defined(__x86_64__)
+// Clang 14 does not know the name in __builtin_cpu_supports.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+#endif
 
 IsaLevel read_active() {
   const IsaLevel best = detected_isa();
@@ -86,7 +97,7 @@ IsaLevel isa_from_name(std::string_view name) {
 IsaLevel detected_isa() {
 #if defined(__x86_64__)
   __builtin_cpu_init();  // its AVX checks include XCR0
-  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512cd");
@@ -123,12 +134,13 @@ CpuInfo cpu_info() {
 #define TW_FLAG(name, shown) \
   if (__builtin_cpu_supports(name)) info.flags.push_back(shown);
   TW_FLAG("avx2", "avx2")
-  TW_FLAG("fma", "fma") TW_FLAG("f16c", "f16c") TW_FLAG("avx512f", "avx512f") TW_FLAG("avx512bw", "avx512bw")
-      TW_FLAG("avx512dq", "avx512dq") TW_FLAG("avx512vl", "avx512vl") TW_FLAG("avx512vnni", "avx512_vnni")
-          TW_FLAG("avx512bf16", "avx512_bf16")
+  TW_FLAG("fma", "fma") if (has_f16c()) info.flags.push_back("f16c");
+  TW_FLAG("avx512f", "avx512f")
+  TW_FLAG("avx512bw", "avx512bw") TW_FLAG("avx512dq", "avx512dq") TW_FLAG("avx512vl", "avx512vl")
+      TW_FLAG("avx512vnni", "avx512_vnni") TW_FLAG("avx512bf16", "avx512_bf16")
 #undef TW_FLAG
 #endif
-              return info;
+          return info;
 }
 
 }  // namespace tilewright

@@ -175,7 +175,8 @@ void Bpe::merge_few(Symbol* symbols, std::size_t count, std::vector<Symbol>& out
 void Bpe::merge_many(Symbol* symbols, std::size_t count, Scratch& scratch, std::vector<Symbol>& out) const {
   // A heap of (rank, position); entries that a merge made stale no longer have the rank of the pair at their position.
   constexpr std::uint32_t kGone = ~std::uint32_t{0};
-  auto& [_, ranks, heap, next, previous, spelled] = scratch;
+  std::vector<std::uint32_t>&ranks = scratch.ranks, &next = scratch.next, &previous = scratch.previous;
+  std::vector<std::uint64_t>& heap = scratch.heap;
   const auto size = static_cast<std::uint32_t>(count);
   ranks.resize(count);
   next.resize(count);
