@@ -1,0 +1,2 @@
+set(labels real)
+set(timeout 600)
