@@ -368,7 +368,8 @@ ExpressionPtr ExpressionParser::subscript(ExpressionPtr owner) {
 ExpressionPtr ExpressionParser::subscript_argument(ExpressionPtr owner) {
   const int line = current().line;
   ExpressionPtr start;
-  if (is_operation("]")) error("unexpected token", line, "an index", "]");
+  if (is_operation("]"))
+    return make(Operation::subscript, line, std::move(owner), make(Operation::tuple, line));  // a[] is a[()]
   if (!is_operation(":")) {
     start = expression();
     if (!is_operation(":")) return make(Operation::subscript, line, std::move(owner), std::move(start));

@@ -135,6 +135,7 @@ class Lexer {
         advance_to(end);
         return;
       }
+    if (inside >= text_.size()) return advance_to(text_.size());  // jinja2 lets an opening at the very end pass
     error("missing end of comment tag");
   }
 
@@ -152,7 +153,7 @@ class Lexer {
       advance_to(end);
       return;
     }
-    error("missing end of raw directive");
+    if (at_ < text_.size()) error("missing end of raw directive");
   }
 
   void read_code(bool variable) {

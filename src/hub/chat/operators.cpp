@@ -295,7 +295,8 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
   const Cut part = cut(n, start, stop, step);
   if (value.is(Kind::range)) {
     const Range& range = value.range();
-    const std::int64_t by = range.step * std::clamp<std::int64_t>(part.step, -1'000'000, 1'000'000);  // beyond any length
+    const std::int64_t by =
+        range.step * std::clamp<std::int64_t>(part.step, -1'000'000, 1'000'000);  // beyond any length
     return Value::of(Kind::range, std::make_shared<Range>(range.start + range.step * part.start,
                                                           range.start + range.step * part.stop, by));
   }
@@ -330,7 +331,9 @@ Value subscript(const Value& value, const Value& index) {
   const auto n = static_cast<std::int64_t>(*length(value));
   std::int64_t at = index.as_integer();
   if (at < 0) at += n;
+#ifndef TILEWRIGHT_PLANTED_FAULT  // fuzz/chat_template.cmake shows that the fuzz target notices when this check is gone
   if (at < 0 || at >= n) return Value::missing();
+#endif
   if (value.is(Kind::range)) return Value::integer(value.range().start + at * value.range().step);
   if (value.is(Kind::string)) {
     spend(1 + value.text().size() / 64);

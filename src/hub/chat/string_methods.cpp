@@ -358,7 +358,7 @@ struct Named {
 constexpr Named methods[] = {
     {"upper", changed<upper>},
     {"lower", changed<lower>},
-    {"casefold", changed<lower>},
+    {"casefold", changed<case_fold>},
     {"capitalize", changed<capitalize>},
     {"title", changed<title>},
     {"swapcase", changed<swap_case>},

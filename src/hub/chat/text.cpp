@@ -225,6 +225,17 @@ std::string lower(std::string_view text) {
   return encode(out);
 }
 
+std::string case_fold(std::string_view text) {
+  std::u32string out;
+  for (char32_t c : decode(text)) {
+    utf8proc_int32_t folded[8];
+    int boundary = 0;
+    const auto n = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded, 8, UTF8PROC_CASEFOLD, &boundary);
+    for (int i = 0; i < n; ++i) out.push_back(static_cast<char32_t>(folded[i]));
+  }
+  return encode(out);
+}
+
 std::string capitalize(std::string_view text) {
   const std::u32string points = decode(text);
   std::u32string out;

@@ -31,6 +31,7 @@ bool is_title(char32_t c);
 
 std::string upper(std::string_view text);       // full mapping: ß becomes SS
 std::string lower(std::string_view text);       // full mapping, with the final sigma
+std::string case_fold(std::string_view text);   // str.casefold
 std::string capitalize(std::string_view text);  // str.capitalize
 std::string title(std::string_view text);       // str.title
 std::string swap_case(std::string_view text);
