@@ -221,7 +221,9 @@ void run_fold(ops::Context& context, const ops::OpCall& call) {
 void run_softmax(ops::Context& context, const ops::OpCall& call) {
   if (call.outputs[0].elements() == 0) return;
   Parameters p = parameters_for(call, lines_of(call));
-  submit(context, call, kSoftmax, p, 8192 / std::max<std::int64_t>(p.n, 1));
+  std::uint32_t grid = 0;  // not that of lines
+  submit(context, call, kSoftmax, p,
+         block_elements(call.outputs[0].elements(), 2 * static_cast<std::int64_t>(dtype_size(p.dtype)), grid) / p.n);
 }
 
 // ---- argmax: every line is cut into parts, one a block; the block that finishes last picks the winner of each line.

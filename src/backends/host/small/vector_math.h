@@ -83,8 +83,12 @@ TW_INLINE Vector square_root(Vector v) {
 
 // e^x = 2^n · e^r, |r| ≤ ln2 / 2. The power of two is applied in two steps, so that results go subnormal gradually.
 TW_INLINE Vector exponential(Vector x) {
+#if defined(__AVX512F__)
+  x = (Vector)_mm512_min_ps(_mm512_set1_ps(89.0f), _mm512_max_ps(_mm512_set1_ps(-104.0f), (__m512)x));  // NaN stays
+#else
   x = x < -104.0f ? splat(-104.0f) : x;
   x = x > 89.0f ? splat(89.0f) : x;
+#endif
   const Vector shifted = x * 1.44269504f + 12582912.0f;  // 1.5 · 2^23: rounds to an integer
   const Vector count = shifted - 12582912.0f;
   const Vector r = (x - count * 0.693115234375f) - count * 3.19461849e-05f;
@@ -95,9 +99,13 @@ TW_INLINE Vector exponential(Vector x) {
   p = p * r + 0.166666672f;
   p = p * r + 0.5f;
   p = (p * (r * r) + r) + 1.0f;
+#if defined(__AVX512F__)
+  return (Vector)_mm512_scalef_ps((__m512)p, (__m512)count);
+#else
   const Ints n = (Ints)shifted - 0x4b400000;
   const Ints half = n >> 1;
   return p * (Vector)((half + 127) << 23) * (Vector)((n - half + 127) << 23);
+#endif
 }
 
 // ln x = e · ln2 + ln m, m in [√½, √2).
