@@ -134,7 +134,11 @@ const AddedToken* AddedTokens::find(std::string_view content) const {
 }
 
 const AddedToken* AddedTokens::by_id(std::int32_t id) const {
+#ifdef TILEWRIGHT_PLANTED_FAULT
+  return by_id_.empty() || by_id_[id] < 0 ? nullptr : &tokens_[by_id_[id]];
+#else
   return id < 0 || id >= id_end() || by_id_[id] < 0 ? nullptr : &tokens_[by_id_[id]];
+#endif
 }
 
 void AddedTokens::split(std::string_view text, bool normalized, std::vector<Part>& out) const {

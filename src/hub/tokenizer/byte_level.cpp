@@ -26,10 +26,7 @@ std::string byte_level_bytes(std::string_view token) {
   std::string out;
   for (std::size_t at = 0; at < token.size();) {
     const CodePoint c = code_point_at(token, at);
-#ifndef TILEWRIGHT_PLANTED_FAULT
-    if (c.value >= alphabet.byte.size()) return std::string(token);
-#endif
-    if (alphabet.byte[c.value] < 0) return std::string(token);
+    if (c.value >= alphabet.byte.size() || alphabet.byte[c.value] < 0) return std::string(token);
     out += static_cast<char>(alphabet.byte[c.value]);
     at += c.bytes;
   }
