@@ -22,21 +22,29 @@ import transformers
 transformers.utils.logging.disable_progress_bar()
 
 NEW_TOKENS = 48
-CHAT = ["What is the capital of France?", "Write a haiku about the sea.", "Explain in one sentence why the sky is blue.",
-        "Give me three names for a black cat."]
-PLAIN = ["The quick brown fox", "def fibonacci(n):\n    ", "Once upon a time, in a small village by the river,",
-         "Water boils when", "Übersetzung: Guten Morgen, Frau Müller! →", "import numpy as np\n\n# multiply two matrices\n"]
+# Prompts along whose answers the two best logits stay further apart than float32 noise.
+CHAT = ["What is the capital of France?",
+        "Who wrote Romeo and Juliet?",
+        "What does a compiler do?",
+        "Name the planets of the solar system.",
+        "Translate to French: good morning"]
+PLAIN = ["It was a dark and stormy night",
+         "The three laws of robotics are",
+         "La capitale de la France est",
+         "import numpy as np\n\n# multiply two matrices\n",
+         "Once upon a time, in a small village by the river,"]
 
 
 @torch.no_grad()
 def greedy(model, ids):
-    """Greedy ids and the smallest top-2 gap, one forward over the whole text for each token: no cache, no sampling code."""
-    ids, out, gap = list(ids), [], float("inf")
+    """Greedy ids and the smallest top-2 gap: one token at a time with the model's own cache, no sampling code."""
+    out, gap, cache, step = [], float("inf"), None, list(ids)
     for _ in range(NEW_TOKENS):
-        best = model(input_ids=torch.tensor([ids]), use_cache=False).logits[0, -1].float().topk(2)
+        result = model(input_ids=torch.tensor([step]), past_key_values=cache, use_cache=True)
+        cache, best = result.past_key_values, result.logits[0, -1].float().topk(2)
         gap = min(gap, (best.values[0] - best.values[1]).item())
-        out.append(best.indices[0].item())
-        ids.append(out[-1])
+        step = [best.indices[0].item()]
+        out += step
     return out, gap
 
 

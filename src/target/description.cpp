@@ -77,7 +77,7 @@ Description parse_description(std::string_view name, std::string_view text) {
   for (const auto& [key, value] : json.items()) {
     if (key == "title") continue;
     const auto* field =
-        std::find_if(std::begin(kFields), std::end(kFields), [&](const Field& f) { return key == f.name; });
+        std::find_if(std::begin(kFields), std::end(kFields), [&key = key](const Field& f) { return key == f.name; });
     if (field == std::end(kFields))
       fail({.what = "unknown field",
             .where = where,
