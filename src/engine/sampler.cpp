@@ -20,12 +20,11 @@ void want(bool good, const char* flag, const char* expected, double found) {
           .fix = ""});
 }
 
-struct Scored {
-  std::int64_t id;
-  float score;
-};
+using Candidate = Sampler::Candidate;
 
-bool better(const Scored& a, const Scored& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; }
+bool better(const Candidate& a, const Candidate& b) {
+  return a.probability != b.probability ? a.probability > b.probability : a.id < b.id;
+}
 
 void penalise(std::span<float> logits, std::span<const std::int64_t> history, double penalty) {
   std::vector<std::int64_t> seen(history.begin(), history.end());
@@ -39,40 +38,43 @@ void penalise(std::span<float> logits, std::span<const std::int64_t> history, do
   }
 }
 
-// Probabilities of sorted scores; they sum to 1.
-std::vector<double> softmax(const std::vector<Scored>& sorted) {
-  std::vector<double> out(sorted.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < out.size(); ++i)
-    sum += out[i] = std::exp(static_cast<double>(sorted[i].score) - static_cast<double>(sorted[0].score));
-  for (double& p : out) p /= sum;
-  return out;
-}
+// From here on `probability` is relative to the best one until survivors() makes the sum 1.
 
-void keep_top_k(std::vector<Scored>& all, std::int64_t k) {
+void keep_top_k(std::vector<Candidate>& all, std::int64_t k) {
   if (k <= 0 || k >= static_cast<std::int64_t>(all.size())) return;
   const auto last = all.begin() + static_cast<std::ptrdiff_t>(k - 1);
   std::nth_element(all.begin(), last, all.end(), better);
-  const float least = last->score;
-  std::erase_if(all, [least](const Scored& s) { return s.score < least; });
+  const double least = last->probability;
+  std::erase_if(all, [least](const Candidate& c) { return c.probability < least; });
 }
 
-// Removes from the improbable end while what has been removed sums to at most 1 - top_p; the best one stays.
-void keep_top_p(std::vector<Scored>& sorted, double top_p) {
+double sum_of(const std::vector<Candidate>& all) {
+  double sum = 0;
+  for (const Candidate& c : all) sum += c.probability;
+  return sum;
+}
+
+// Removes from the improbable end while what has been removed sums to at most 1 - top_p; the best one stays. Those
+// below an n-th part of that sum go in any case, so that a vocabulary need not be sorted for a few survivors.
+void keep_top_p(std::vector<Candidate>& all, double top_p) {
   if (top_p >= 1) return;
-  const std::vector<double> p = softmax(sorted);
+  const double allowed = (1 - top_p) * sum_of(all);
+  const double surely = allowed / static_cast<double>(all.size());
   double removed = 0;
-  std::size_t keep = sorted.size();
-  while (keep > 1 && removed + p[keep - 1] <= 1 - top_p) removed += p[--keep];
-  sorted.resize(keep);
+  std::erase_if(all, [&](const Candidate& c) {
+    const bool gone = c.probability < surely && c.probability < 1;
+    if (gone) removed += c.probability;
+    return gone;
+  });
+  std::sort(all.begin(), all.end(), better);
+  std::size_t keep = all.size();
+  while (keep > 1 && removed + all[keep - 1].probability <= allowed) removed += all[--keep].probability;
+  all.resize(keep);
 }
 
-void keep_min_p(std::vector<Scored>& sorted, double min_p) {
+void keep_min_p(std::vector<Candidate>& all, double min_p) {
   if (min_p <= 0) return;
-  const std::vector<double> p = softmax(sorted);
-  std::size_t keep = sorted.size();
-  while (keep > 1 && p[keep - 1] < min_p * p[0]) --keep;
-  sorted.resize(keep);
+  std::erase_if(all, [min_p](const Candidate& c) { return c.probability < min_p && c.probability < 1; });
 }
 
 }  // namespace
@@ -86,13 +88,10 @@ void check_sampling(const Sampling& s) {
        s.repetition_penalty);
 }
 
-std::vector<Sampler::Candidate> Sampler::candidates(std::span<float> logits,
-                                                    std::span<const std::int64_t> history) const {
+std::vector<Candidate> Sampler::survivors(std::span<float> logits, std::span<const std::int64_t> history) const {
   TW_CHECK(!logits.empty());
   if (sampling_.repetition_penalty != 1) penalise(logits, history, sampling_.repetition_penalty);
-  std::vector<Scored> all;
-  const float inverse = sampling_.greedy() ? 1.0f : 1.0f / static_cast<float>(sampling_.temperature);
-  all.reserve(logits.size());
+  std::size_t best = 0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
     if (std::isnan(logits[i]))
       fail({.what = "the model computed a NaN",
@@ -100,24 +99,33 @@ std::vector<Sampler::Candidate> Sampler::candidates(std::span<float> logits,
             .expected = "finite numbers",
             .found = "NaN",
             .fix = "check the weights, or run in --dtype f32"});
-    all.push_back({static_cast<std::int64_t>(i), logits[i] * inverse});
+    if (logits[i] > logits[best]) best = i;
   }
-  if (sampling_.greedy()) {
-    const Scored best = *std::min_element(all.begin(), all.end(), better);
-    return {{best.id, 1.0}};
+  if (sampling_.greedy()) return {{static_cast<std::int64_t>(best), 1.0}};
+  std::vector<Candidate> all(logits.size());
+  const float largest = logits[best];
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    // The best one has exactly 1, also if it is infinite.
+    const double distance =
+        logits[i] == largest ? 0.0 : (static_cast<double>(logits[i]) - largest) / sampling_.temperature;
+    all[i] = {static_cast<std::int64_t>(i), std::exp(distance)};
   }
   keep_top_k(all, sampling_.top_k);
-  std::sort(all.begin(), all.end(), better);
   keep_top_p(all, sampling_.top_p);
   keep_min_p(all, sampling_.min_p);
-  const std::vector<double> p = softmax(all);
-  std::vector<Candidate> out;
-  for (std::size_t i = 0; i < all.size(); ++i) out.push_back({all[i].id, p[i]});
+  const double sum = sum_of(all);
+  for (Candidate& c : all) c.probability /= sum;
+  return all;
+}
+
+std::vector<Candidate> Sampler::candidates(std::span<float> logits, std::span<const std::int64_t> history) const {
+  std::vector<Candidate> out = survivors(logits, history);
+  std::sort(out.begin(), out.end(), better);
   return out;
 }
 
 std::int64_t Sampler::choose(std::span<float> logits, std::span<const std::int64_t> history) {
-  const std::vector<Candidate> left = candidates(logits, history);
+  const std::vector<Candidate> left = survivors(logits, history);
   if (left.size() == 1) return left[0].id;
   // 53 random bits: std distributions differ between libraries.
   double at = static_cast<double>(random_() >> 11) * 0x1.0p-53;

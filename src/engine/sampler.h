@@ -42,6 +42,7 @@ class Sampler {
   std::vector<Candidate> candidates(std::span<float> logits, std::span<const std::int64_t> history) const;
 
  private:
+  std::vector<Candidate> survivors(std::span<float> logits, std::span<const std::int64_t> history) const;
   Sampling sampling_;
   std::mt19937_64 random_;
 };

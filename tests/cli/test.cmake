@@ -1,2 +1,3 @@
 set(libraries tw_base tw_tensor)
+set(timeout 300)
 add_dependencies(${target} tilewright)

@@ -48,16 +48,21 @@ class DecoderModel : public Model {
   ModelInfo info_;
 };
 
-void cut_layers(nn::DecoderConfig& config, const LoadOptions& options) {
-  if (!options.layers) return;
+// Returns a note that says so, or nothing.
+std::vector<std::string> cut_layers(nn::DecoderConfig& config, const LoadOptions& options) {
+  if (!options.layers) return {};
   if (*options.layers < 1 || *options.layers > config.layers)
     fail({.what = "the model has no such number of layers",
           .where = "--layers",
           .expected = fmt::format("1 to {}", config.layers),
           .found = fmt::format("{}", *options.layers),
           .fix = ""});
+  if (*options.layers == config.layers) return {};
+  const std::string note =
+      fmt::format("the model is cut to the first {} of its {} layers", *options.layers, config.layers);
   config.layers = *options.layers;
   config.windows.resize(static_cast<std::size_t>(config.layers));
+  return {note};
 }
 
 std::uint64_t weight_bytes(const nn::DecoderConfig& config, DType dtype) {
@@ -77,13 +82,14 @@ std::unique_ptr<Model> load_model(ops::Context& context, const FamilyRegistry& f
   const std::string where = (directory / "config.json").string();
   const Json json = read_json_file(directory / "config.json");
   nn::DecoderConfig config = read_config(families.of_config(json, where), json, where);
-  cut_layers(config, options);
+  std::vector<std::string> notes = cut_layers(config, options);
   auto checkpoint = std::make_shared<hub::Checkpoint>(hub::Checkpoint::open(directory));
   LoadedWeights loaded =
       load_weights(context, config, families.of_config(json, where).weight_names, std::move(checkpoint), options);
   auto model = std::make_unique<DecoderModel>(std::move(config), std::move(loaded.weights));
   model->mutable_info().weight_bytes = loaded.bytes;
-  model->mutable_info().notes = std::move(loaded.notes);
+  notes.insert(notes.end(), loaded.notes.begin(), loaded.notes.end());
+  model->mutable_info().notes = std::move(notes);
   return model;
 }
 
@@ -91,13 +97,14 @@ std::unique_ptr<Model> make_dummy_model(ops::Context& context, const FamilyRegis
                                         const LoadOptions& options) {
   const auto [family, shape] = families.shape(name);
   nn::DecoderConfig config = read_config(*family, parse_json(shape->config, shape->name), shape->name);
-  cut_layers(config, options);
+  std::vector<std::string> notes = cut_layers(config, options);
   const DType dtype = options.dtype.value_or(config.stated_dtype.value_or(DType::bf16));
   nn::DecoderWeights weights = dummy_weights(context, config, dtype, options);
   const std::uint64_t bytes = weight_bytes(config, dtype);
   auto model = std::make_unique<DecoderModel>(std::move(config), std::move(weights));
   model->mutable_info().weight_bytes = bytes;
-  model->mutable_info().notes.push_back("the weights are random");
+  notes.insert(notes.begin(), "the weights are random");
+  model->mutable_info().notes = std::move(notes);
   return model;
 }
 
