@@ -77,6 +77,7 @@ TEST(Bmm, EqualsTheProductInDouble) {
             check(dtype, dtype, side, 1, N, K, isa);
             check(dtype, dtype, side, 5, N, K, isa);
           }
+        for (long M : {1L, 2L, 3L, 4L, 5L}) check(dtype, dtype, side, M, 170, 150, isa);
         check(dtype, DType::f32, side, 3, 48, 128, isa, 0.125f);
         check(dtype, DType::f32, side, 1, 130, 257, isa, 0.125f);
       }

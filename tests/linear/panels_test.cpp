@@ -120,6 +120,7 @@ TEST(Panels, KernelConversionsAreThoseOfTensor) {
                 std::bit_cast<float>(std::bit_cast<std::uint32_t>(expected) + tie + static_cast<std::uint32_t>(delta)));
             std::uint16_t out[9];
             kernel_table(isa).finish({.in = in,
+                                      .in_stride = 32,
                                       .rows = 1,
                                       .columns = 9,
                                       .bias = nullptr,

@@ -18,7 +18,7 @@ void finish(const FinishCall& call) {
   const __m256 scale = _mm256_set1_ps(call.scale);
   for (int row = 0; row < call.rows; row++) {
     char* y = static_cast<char*>(call.y) + row * call.y_stride;
-    const float* in = call.in + row * 32;
+    const float* in = call.in + row * call.in_stride;
     long n = 0;
     for (; n + 8 <= call.columns; n += 8) {
       __m256 v = _mm256_loadu_ps(in + n);

@@ -8,6 +8,7 @@ static inline V load(const float* p) { return _mm512_loadu_ps(p); }
 static inline void store(float* p, V v) { _mm512_storeu_ps(p, v); }
 static inline V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
 static inline V add(V a, V b) { return _mm512_add_ps(a, b); }
+static inline float sum_lanes(V v) { return _mm512_reduce_add_ps(v); }
 static inline V broadcast(const float* p) { return _mm512_set1_ps(*p); }
 static inline Pairs load_pairs(const char* p) { return _mm512_loadu_si512(p); }
 static inline V even(Pairs p) { return _mm512_castsi512_ps(_mm512_slli_epi32(p, 16)); }
@@ -17,11 +18,6 @@ static inline V odd(Pairs p) {
 static inline V load_half(const char* p) {
   return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
-static inline V load_bf16(const char* p) {
-  return _mm512_castsi512_ps(
-      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
-}
-static inline float sum_of(V v) { return _mm512_reduce_add_ps(v); }
 static inline short bits16(const char* p) {
   short x;
   __builtin_memcpy(&x, p, 2);

@@ -38,14 +38,31 @@ struct TileCall {
 };
 
 struct FinishCall {
-  const float* in;  // [rows][32]
+  const float* in;  // [rows][columns], rows in_stride floats apart
+  long in_stride;
   int rows;
-  long columns;       // 1 … 32
-  const float* bias;  // [32] or null
+  long columns;
+  const float* bias;  // [columns] or null
   float scale;
   Element to;
   void* y;  // row r at y + r · y_stride bytes
   long y_stride;
+};
+
+constexpr int kFewRows = 4;
+constexpr long kFewColumns = 128;
+
+// A product with a matrix that is not packed, one to kFewRows rows at a time.
+struct FewRowsCall {
+  Element element;  // of b, and of x for few_dot; few_add takes x as f32
+  const void* x;    // row r at x + r · x_stride bytes
+  long x_stride;
+  int rows;
+  const void* b;  // few_dot: row n, few_add: row k, at b + · b_stride bytes; elements of a row contiguous
+  long b_stride;
+  long n, k;   // few_add: n at most kFewColumns
+  float* out;  // [rows][n], rows out_stride floats apart
+  long out_stride;
 };
 
 struct PackCall {
@@ -59,24 +76,14 @@ struct PackCall {
   bool stream;  // non-temporal stores: the panel will not be read soon
 };
 
-// out[n] = Σ x[k] · b(k, n) for one row x in f32; b at n · n_stride + k · k_stride (elements), one of the strides is 1.
-struct RowCall {
-  Element from;  // of b
-  const float* x;
-  long k;
-  const void* b;
-  long n_stride, k_stride;
-  long columns;
-  float* out;
-};
-
 struct KernelTable {
   int max_rows[static_cast<int>(TileKind::count)];
   void (*tile[static_cast<int>(TileKind::count)])(const TileCall&);  // null: this level has no such kind
   void (*finish)(const FinishCall&);
   void (*pack)(const PackCall&);
   void (*widen)(Element from, const void* src, float* dst, long count);
-  void (*row)(const RowCall&);
+  void (*few_dot)(const FewRowsCall&);  // x · bᵀ, both with k contiguous
+  void (*few_add)(const FewRowsCall&);  // x · b, b with n contiguous
 };
 
 extern const KernelTable kGenericKernels;

@@ -126,6 +126,7 @@ void linear_run(const LinearProblem& problem, const LinearPlan& plan, std::uint3
               .ahead = ahead + ahead_begin * 64,
               .ahead_lines = prefetch && ahead_lines > 0 ? static_cast<int>(ahead_lines) : 0});
         kernels.finish({.in = sums,
+                        .in_stride = kPanelColumns,
                         .rows = split.rows(i),
                         .columns = columns,
                         .bias = problem.bias ? bias : nullptr,

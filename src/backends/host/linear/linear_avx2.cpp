@@ -20,6 +20,11 @@ static inline V load(const float* p) { return _mm256_loadu_ps(p); }
 static inline void store(float* p, V v) { _mm256_storeu_ps(p, v); }
 static inline V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
 static inline V add(V a, V b) { return _mm256_add_ps(a, b); }
+static inline float sum_lanes(V v) {
+  __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
+  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
+}
 static inline V broadcast(const float* p) { return _mm256_broadcast_ss(p); }
 static inline Pairs load_pairs(const char* p) { return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)); }
 static inline V even(Pairs p) { return _mm256_castsi256_ps(_mm256_slli_epi32(p, 16)); }
@@ -28,15 +33,6 @@ static inline V odd(Pairs p) {
 }
 static inline V load_half(const char* p) {
   return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
-}
-static inline V load_bf16(const char* p) {
-  return _mm256_castsi256_ps(
-      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
-}
-static inline float sum_of(V v) {
-  __m128 s = _mm_add_ps(_mm256_castps256_ps128(v), _mm256_extractf128_ps(v, 1));
-  s = _mm_add_ps(s, _mm_movehl_ps(s, s));
-  return _mm_cvtss_f32(_mm_add_ss(s, _mm_movehdup_ps(s)));
 }
 static inline short bits16(const char* p) {
   short x;
@@ -55,8 +51,8 @@ static inline V broadcast_bf16(const char* p) {
 
 // clang-format off
 #include "backends/host/linear/tile_body.h"
+#include "backends/host/linear/few_rows_body.h"
 #include "backends/host/linear/avx2_body.h"
-#include "backends/host/linear/row_body.h"
 // clang-format on
 
 }  // namespace
@@ -68,7 +64,8 @@ const KernelTable kAvx2Kernels = {
     finish,
     pack,
     widen,
-    row,
+    few_dot,
+    few_add,
 };
 
 }  // namespace tilewright::backends::host

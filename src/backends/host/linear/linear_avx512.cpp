@@ -11,8 +11,8 @@ namespace {
 #include "backends/host/linear/avx512_body.h"
 #include "backends/host/linear/scalar_body.h"
 #include "backends/host/linear/tile_body.h"
+#include "backends/host/linear/few_rows_body.h"
 #include "backends/host/linear/avx2_body.h"
-#include "backends/host/linear/row_body.h"
 // clang-format on
 
 }  // namespace
@@ -24,7 +24,8 @@ const KernelTable kAvx512Kernels = {
     finish,
     pack,
     widen,
-    row,
+    few_dot,
+    few_add,
 };
 
 }  // namespace tilewright::backends::host

@@ -12,8 +12,25 @@ namespace {
 #include "backends/host/linear/scalar_body.h"
 #include "backends/host/linear/tile_body.h"
 #include "backends/host/linear/avx2_body.h"
-#include "backends/host/linear/row_body.h"
+
+#define TW_DOT_STEP
+struct TwoVectors;
+template <Element E>
+TW_INLINE void dot_step(TwoVectors& sum, const char* x, const char* b);
+#include "backends/host/linear/few_rows_body.h"
 // clang-format on
+
+template <Element E>
+TW_INLINE void dot_step(TwoVectors& sum, const char* x, const char* b) {
+  if constexpr (E == Element::bf16) {
+    sum.a =
+        _mm512_dpbf16_ps(sum.a, reinterpret_cast<__m512bh>(load_pairs(x)), reinterpret_cast<__m512bh>(load_pairs(b)));
+  } else {
+    const TwoVectors u = load_two<E>(x), v = load_two<E>(b);
+    sum.a = fma(u.a, v.a, sum.a);
+    sum.b = fma(u.b, v.b, sum.b);
+  }
+}
 
 struct DotPairs16 {
   static constexpr long step_k = 2, x_bytes = 2, panel_bytes = 128, column_bytes = 4;
@@ -56,7 +73,8 @@ const KernelTable kAvx512Bf16Kernels = {
     finish,
     pack,
     widen,
-    row,
+    few_dot,
+    few_add,
 };
 
 }  // namespace tilewright::backends::host

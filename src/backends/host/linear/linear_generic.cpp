@@ -21,6 +21,7 @@ static inline V load(const float* p) {
 static inline void store(float* p, V v) { __builtin_memcpy(p, &v, 16); }
 static inline V fma(V a, V b, V c) { return a * b + c; }
 static inline V add(V a, V b) { return a + b; }
+static inline float sum_lanes(V v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 static inline V splat(float x) { return V{x, x, x, x}; }
 static inline V broadcast(const float* p) {
   float x;
@@ -43,11 +44,6 @@ static inline V load_half(const char* p) {
   return V{scalar_from_f16(bits16(p)), scalar_from_f16(bits16(p + 2)), scalar_from_f16(bits16(p + 4)),
            scalar_from_f16(bits16(p + 6))};
 }
-static inline V load_bf16(const char* p) {
-  return V{scalar_from_bf16(bits16(p)), scalar_from_bf16(bits16(p + 2)), scalar_from_bf16(bits16(p + 4)),
-           scalar_from_bf16(bits16(p + 6))};
-}
-static inline float sum_of(V v) { return (v[0] + v[1]) + (v[2] + v[3]); }
 static inline Pairs broadcast_pair(const char* p) {
   uint32_t x;
   __builtin_memcpy(&x, p, 4);
@@ -58,7 +54,7 @@ static inline V broadcast_bf16(const char* p) { return splat(scalar_from_bf16(bi
 
 // clang-format off
 #include "backends/host/linear/tile_body.h"
-#include "backends/host/linear/row_body.h"
+#include "backends/host/linear/few_rows_body.h"
 // clang-format on
 
 void finish(const FinishCall& call) {
@@ -78,7 +74,8 @@ const KernelTable kGenericKernels = {
     finish,
     pack,
     widen,
-    row,
+    few_dot,
+    few_add,
 };
 
 }  // namespace tilewright::backends::host

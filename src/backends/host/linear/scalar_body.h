@@ -70,19 +70,10 @@ static void scalar_pack(const PackCall& call, long k_begin, long k_end) {
     }
 }
 
-static void scalar_row(const RowCall& call, long column_begin) {
-  for (long n = column_begin; n < call.columns; n++) {
-    float sum = 0;
-    for (long k = 0; k < call.k; k++)
-      sum += call.x[k] * scalar_load(call.from, call.b, n * call.n_stride + k * call.k_stride);
-    call.out[n] = sum;
-  }
-}
-
 static void scalar_finish(const FinishCall& call, int row, long column_begin) {
   char* y = static_cast<char*>(call.y) + row * call.y_stride;
   for (long n = column_begin; n < call.columns; n++) {
-    float value = call.in[row * 32 + n];
+    float value = call.in[row * call.in_stride + n];
     if (call.scale != 1.0f) value *= call.scale;
     if (call.bias) value += call.bias[n];
     scalar_store(call.to, y, n, value);
