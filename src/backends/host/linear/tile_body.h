@@ -197,7 +197,7 @@ template <class Kind, int R>
 static __attribute__((noinline)) void tile_rows(const TileCall& call) {
   constexpr int kAll = 32 / kLanes;
   // Low tiles take the whole width, so that memory is read in one stream; tall ones what the registers hold.
-  constexpr int C = R * kAll <= kTallRows * kTallVectors ? kAll : kTallVectors;
+  constexpr int C = R * kAll <= 8 ? kAll : kTallVectors;
   constexpr int U = R * C * 2 <= kTallRows * kTallVectors ? 2 : 1;
   for (long column = 0; column < 32; column += C * kLanes) {
     TileCall part = call;
