@@ -152,6 +152,56 @@ TEST(Ask, AReaderThatGoesAwayEndsIt) {
   EXPECT_EQ(o.code, 128 + SIGPIPE);  // as with every writer of a pipe
 }
 
+bool whole_characters(const std::string& text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const std::size_t length = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    for (std::size_t k = 1; k < length; ++k)
+      if (i + k >= text.size() || (static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
+    i += length;
+  }
+  return true;
+}
+
+// The spellings of two tokens that follow each other in an answer are exchanged with those of the two bytes of "é": the
+// model says the same ids, and whoever reads along never sees half a character.
+TEST(Ask, StreamingNeverBreaksACharacter) {
+  const Scratch scratch;
+  const auto model = copy_of_bard(scratch);
+  Json tokenizer = read_json_file(model / "tokenizer.json");
+  Json& vocabulary = tokenizer["model"]["vocab"];
+  const auto spelling = [&](std::int64_t id) {
+    for (const auto& [token, each] : vocabulary.items())
+      if (each == id) return token;
+    return std::string();
+  };
+  const auto foreign = [](const Json& prompt, const Json& id) {
+    return std::find(prompt.begin(), prompt.end(), id) == prompt.end();
+  };
+  std::string prompt;
+  for (const Json& text : bard_texts()) {
+    const Json &ids = text["greedy_ids"], &asked = text["prompt_ids"];
+    for (std::size_t i = 0; prompt.empty() && i + 1 < ids.size(); ++i) {
+      if (ids[i] == ids[i + 1] || !foreign(asked, ids[i]) || !foreign(asked, ids[i + 1])) continue;
+      const std::string first = spelling(ids[i]), second = spelling(ids[i + 1]);
+      if (first.size() < 3 || second.size() < 3) continue;  // pieces that the prompt's own merges need
+      std::swap(vocabulary[first], vocabulary["\u00c3"]);
+      std::swap(vocabulary[second], vocabulary["\u00a9"]);
+      prompt = text["prompt"];
+    }
+  }
+  ASSERT_FALSE(prompt.empty());
+  std::ofstream(model / "tokenizer.json") << tokenizer.dump();
+  int reads = 0;
+  const Outcome o = run_program(ask(model, prompt), {.on_output = [&](pid_t, const std::string& so_far) {
+                                  ++reads;
+                                  EXPECT_TRUE(whole_characters(so_far)) << so_far;
+                                }});
+  EXPECT_EQ(o.code, 0) << o.err;
+  EXPECT_GT(reads, 1);
+  EXPECT_NE(o.out.find("\u00e9"), std::string::npos) << o.out;
+}
+
 // ---------------------------------------------------------------- end tokens
 
 TEST(Ask, EveryEndTokenStops) {
@@ -218,6 +268,18 @@ TEST(Ask, BadModelsAreRefused) {
   spoiled([](const auto& m) { std::filesystem::remove(m / "tokenizer.json"); }, "tokenizer.json");
   spoiled([](const auto& m) { std::ofstream(m / "config.json") << "{\"a\": "; }, "config.json");
   spoiled([](const auto& m) { change_json(m / "generation_config.json", "top_p", "high"); }, "top_p");
+  spoiled([](const auto& m) { change_json(m / "tokenizer.json", "model", {{"type", "WordPiece"}}); }, "WordPiece");
+  spoiled([](const auto& m) { std::ofstream(m / "chat_template.jinja") << "a\n{% import 'x' as y %}"; },
+          "chat_template.jinja:2");
+}
+
+TEST(Ask, AnUnreadableDirectoryIsRefused) {
+  if (geteuid() == 0) GTEST_SKIP() << "root reads everything";
+  const Scratch scratch;
+  const auto model = copy_of_bard(scratch);
+  std::filesystem::permissions(model, std::filesystem::perms::none);
+  expect_refused(model, "cannot be read");
+  std::filesystem::permissions(model, std::filesystem::perms::owner_all);
 }
 
 // ---------------------------------------------------------------- check
