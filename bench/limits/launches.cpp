@@ -1,4 +1,5 @@
 // What a launch costs when the work is nothing: on a stream, and through an operator call as an eager pass makes it.
+#include <atomic>
 #include <functional>
 
 #include "backends/host/host_kernel.h"
@@ -22,6 +23,7 @@ constexpr const char *kOnStream = "launch empty kernel on a stream, host time",
                      *kEager = "launch empty kernel, eager, host time",
                      *kEagerAdd = "launch add of 64 floats, eager, host time",
                      *kBackToBack = "launch empty kernel, back to back, each",
+                     *kQueuedAdd = "launch add of 64 floats, in the queue before, each",
                      *kBackToBackAdd = "launch add of 64 floats, back to back, each";
 
 // Fewer than a stream's queue holds, so that the caller never waits for room.
@@ -69,10 +71,36 @@ double whole_seconds(runtime::Stream& stream, const std::function<void()>& submi
   return (target::seconds_now() - start) / (kBatch * kBatches);
 }
 
+std::atomic<bool> hold{false};
+void wait_while_held(const HostCall&) {
+  while (hold.load(std::memory_order_acquire)) {
+  }
+}
+const runtime::Kernel kHold = backends::host::host_kernel("hold", &wait_while_held);
+
+// Seconds of device time for one of many launches that were in the queue before the first of them began.
+double queued_seconds(runtime::Stream& stream, const std::function<void()>& submit) {
+  constexpr int kQueued = 100;
+  const auto begin = stream.device().create_event(), end = stream.device().create_event();
+  double sum = 0;
+  for (int batch = 0; batch < kBatches; ++batch) {
+    hold = true;
+    runtime::Launch launch;
+    launch.kernel = &kHold;
+    stream.submit(launch);
+    stream.record(*begin);
+    for (int i = 0; i < kQueued; ++i) submit();
+    stream.record(*end);
+    hold = false;
+    sum += end->seconds_since(*begin);
+  }
+  return sum / (kQueued * kBatches);
+}
+
 }  // namespace
 
 void add_launch_rows(LimitsRun& run) {
-  if (!run.wants_any({kOnStream, kEager, kEagerAdd, kBackToBack, kBackToBackAdd})) return;
+  if (!run.wants_any({kOnStream, kEager, kEagerAdd, kBackToBack, kBackToBackAdd, kQueuedAdd})) return;
   ops::Registry operators;
   runtime::DeviceRegistry devices;
   register_operators(operators);
@@ -102,6 +130,7 @@ void add_launch_rows(LimitsRun& run) {
   row(kEager, 1.0, [&] { return host_seconds(stream, eager_empty); });
   row(kEagerAdd, {}, [&] { return host_seconds(stream, eager_add); });
   row(kBackToBack, {}, [&] { return whole_seconds(stream, eager_empty); });
+  if (run.options().threads > 1) row(kQueuedAdd, {}, [&] { return queued_seconds(stream, eager_add); });
   row(kBackToBackAdd, 1.5, [&] { return whole_seconds(stream, eager_add); });
 }
 
