@@ -26,6 +26,13 @@ void pause() {
 #endif
 }
 
+// Slots were written by another thread a while ago: weights that were read meanwhile have pushed them out of the
+// caches.
+void prefetch(const Slot& slot) {
+  const char* data = reinterpret_cast<const char*>(&slot);
+  for (std::size_t line = 0; line < sizeof slot; line += 64) __builtin_prefetch(data + line);
+}
+
 void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, nullptr, nullptr, 0);
 }
@@ -132,6 +139,7 @@ bool Executor::run_from(StreamCore& stream, int worker) {
     const std::uint32_t grid =
         slot.grid;  // read before the last fetch_add below: the slot may be filled anew right after it
     const std::uint32_t block = grid - left;
+    prefetch(stream.slots_[(number + 1) % StreamCore::kSlots]);
     if (slot.kind == Slot::Kind::launch) {
       const HostCall call{.buffers = slot.addresses.data(),
                           .parameters = slot.parameters.data(),
