@@ -20,6 +20,7 @@ int run(const bench::LimitsOptions& options, const std::string& report_file) {
   bench::add_machine_rows(run);
   bench::add_launch_rows(run);
   bench::add_linear_rows(run);
+  bench::add_small_rows(run);
   bench::add_eager_rows(run);
   bench::add_startup_rows(run);
   bench::add_tokenizer_rows(run);

@@ -94,6 +94,7 @@ class LimitsRun {
 // Named after their files.
 void add_machine_rows(LimitsRun& run);
 void add_linear_rows(LimitsRun& run);
+void add_small_rows(LimitsRun& run);
 void add_launch_rows(LimitsRun& run);
 void add_eager_rows(LimitsRun& run);
 void add_startup_rows(LimitsRun& run);
