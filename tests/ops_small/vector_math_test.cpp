@@ -69,7 +69,7 @@ TEST(VectorMath, UnaryErrorsStayWithinTheStatedUnitsOfTheLastPlace) {
   for (const VectorTable* table : tables())
     for (int code = 0; code < ops::kUnaryCount; ++code) {
       const auto op = static_cast<ScalarOp>(ops::kFirstUnary + code);
-      table->unary[code](x.data(), y.data(), static_cast<std::int64_t>(x.size()), kOneRow);
+      table->unary[kF32][code](x.data(), y.data(), static_cast<std::int64_t>(x.size()), kOneRow);
       double worst = 0;
       float where = 0;
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -108,7 +108,7 @@ TEST(VectorMath, SpecialValuesComeOutAsInDouble) {
       const auto op = static_cast<ScalarOp>(ops::kFirstUnary + code);
       for (std::size_t n = 1; n <= x.size(); ++n) {  // also as the last, partial vector
         std::vector<float> y(n + 1, 77.0f);
-        table->unary[code](x.data(), y.data(), static_cast<std::int64_t>(n), kOneRow);
+        table->unary[kF32][code](x.data(), y.data(), static_cast<std::int64_t>(n), kOneRow);
         EXPECT_EQ(y[n], 77.0f) << scalar_op_name(op) << " writes behind its output";
         for (std::size_t i = 0; i < n; ++i) {
           const double exact = ops::apply(op, x[i]);
@@ -127,7 +127,7 @@ TEST(VectorMath, SpecialValuesComeOutAsInDouble) {
           for (const BinaryMode mode : {kBothVectors, kSecondScalar, kFirstScalar}) {
             const float as[3] = {a, a, a}, bs[3] = {b, b, b};
             float y[3];
-            table->binary[code][mode](as, bs, y, 3, kOneRow);
+            table->binary[kF32][code][mode](as, bs, y, 3, kOneRow);
             const double exact = ops::apply(op, a, b);
             const auto rounded = static_cast<float>(exact);
             for (const float got : y)

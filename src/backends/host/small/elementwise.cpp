@@ -28,7 +28,7 @@ struct Parameters {
   std::uint8_t operands;
   std::uint8_t step_count;
   bool streaming;  // the output goes past the caches
-  bool direct;     // one primitive on f32 operands whose inner strides are 0 or 1
+  bool direct;     // one primitive on f32 or bf16 operands whose inner strides are 0 or 1
   Step steps[ops::ScalarExpression::kMaxSteps];
 };
 static_assert(sizeof(Parameters) <= runtime::kMaxParameterBytes);
@@ -123,11 +123,11 @@ class ChunkStack {
     const int slot = out ? -1 : take();
     float* to = out ? out : buffer(slot);
     if (code < ops::kFirstBinary) {
-      table_.unary[code - ops::kFirstUnary](a.data, to, n, kOneRow);
+      table_.unary[kF32][code - ops::kFirstUnary](a.data, to, n, kOneRow);
     } else if (code < ops::kFirstTernary) {
       const BinaryMode mode = a.is_number ? kFirstScalar : b.is_number ? kSecondScalar : kBothVectors;
-      table_.binary[code - ops::kFirstBinary][mode](a.is_number ? &a.number : a.data, b.is_number ? &b.number : b.data,
-                                                    to, n, kOneRow);
+      table_.binary[kF32][code - ops::kFirstBinary][mode](a.is_number ? &a.number : a.data,
+                                                          b.is_number ? &b.number : b.data, to, n, kOneRow);
     } else {
       table_.select(a.data, b.data, c.data, to, n);
     }
@@ -182,42 +182,43 @@ void run_chunk(const VectorTable& table, const HostCall& call, const Parameters&
   stack.give(value);
 }
 
-// One primitive over f32 operands, from input to output.
+// One primitive over f32 or bf16 operands, from input to output.
 void run_direct(const VectorTable& table, const HostCall& call, const Parameters& p, std::int64_t begin,
                 std::int64_t end) {
   const int code = p.steps[p.step_count - 1].op;
   const int operands = p.step_count - 1;
-  float number[2];
-  const float* base[2] = {};
-  int index[2] = {};  // of the walk's operand; 0 with a constant
-  bool scalar[2] = {};
+  const Elements kind =
+      p.dtype[0] == DType::f32 ? (p.streaming ? kF32Streamed : kF32) : (p.streaming ? kBf16Streamed : kBf16);
+  const auto size = static_cast<std::int64_t>(dtype_size(p.dtype[0]));
+  float number;
+  const std::byte* base[2] = {};
+  int index[2] = {};  // of the walk's operand
+  BinaryMode mode = kBothVectors;
   for (int k = 0; k < operands; ++k) {
     if (p.steps[k].op == static_cast<std::uint8_t>(ScalarOp::constant)) {
-      number[k] = static_cast<float>(p.constants[p.steps[k].index]);
-      base[k] = &number[k];
-      scalar[k] = true;
+      number = static_cast<float>(p.constants[p.steps[k].index]);
+      base[k] = reinterpret_cast<const std::byte*>(&number);
+      mode = kSecondConstant;
     } else {
       index[k] = p.steps[k].index;
-      base[k] = reinterpret_cast<const float*>(element(call, p, index[k], 0));
-      scalar[k] = p.walk.inner_stride(index[k]) == 0;
+      base[k] = element(call, p, index[k], 0);
+      if (operands == 2 && p.walk.inner_stride(index[k]) == 0) mode = k == 0 ? kFirstScalar : kSecondScalar;
     }
   }
-  float* out = reinterpret_cast<float*>(element(call, p, 0, 0));
+  std::byte* out = element(call, p, 0, 0);
   const auto step = [&](int operand) { return p.walk.rank > 1 ? p.walk.stride[operand][p.walk.rank - 2] : 0; };
-  if (code < ops::kFirstBinary) {
-    const auto f = table.unary[code - ops::kFirstUnary];
+  if (operands == 1) {
+    const auto f = table.unary[kind][code - ops::kFirstUnary];
     for_each_run(p.walk, p.operands, begin, end, [&](const std::int64_t* offset, std::int64_t n, std::int64_t rows) {
-      f(base[0] + offset[index[0]], out + offset[0], n, {rows, step(index[0]), 0, step(0)});
+      f(base[0] + offset[index[0]] * size, out + offset[0] * size, n, {rows, step(index[0]), 0, step(0)});
     });
     return;
   }
-  const auto f = table.binary[code - ops::kFirstBinary][scalar[1]   ? kSecondScalar
-                                                        : scalar[0] ? kFirstScalar
-                                                                    : kBothVectors];
-  const bool constant[2] = {index[0] == 0, index[1] == 0};
+  const auto f = table.binary[kind][code - ops::kFirstBinary][mode];
+  const bool constant = mode == kSecondConstant;
   for_each_run(p.walk, p.operands, begin, end, [&](const std::int64_t* offset, std::int64_t n, std::int64_t rows) {
-    f(base[0] + (constant[0] ? 0 : offset[index[0]]), base[1] + (constant[1] ? 0 : offset[index[1]]), out + offset[0],
-      n, {rows, constant[0] ? 0 : step(index[0]), constant[1] ? 0 : step(index[1]), step(0)});
+    f(base[0] + offset[index[0]] * size, base[1] + (constant ? 0 : offset[index[1]] * size), out + offset[0] * size, n,
+      {rows, step(index[0]), constant ? 0 : step(index[1]), step(0)});
   });
 }
 
@@ -226,7 +227,11 @@ void elementwise_blocks(const HostCall& call) {
   const VectorTable& table = active_table();
   const std::int64_t end = std::min(static_cast<std::int64_t>(call.end) * p.block, p.walk.total);
   std::int64_t begin = static_cast<std::int64_t>(call.begin) * p.block;
-  if (p.direct) return run_direct(table, call, p, begin, end);
+  if (p.direct) {
+    run_direct(table, call, p, begin, end);
+    if (p.streaming) streaming_fence();
+    return;
+  }
   ChunkStack stack(table);
   Cursor cursor(p.walk, begin);
   const bool whole_segments = p.walk.inner() >= kChunk / 4;
@@ -308,15 +313,21 @@ void compile(const ops::ScalarExpression& expression, const ops::Attributes& att
 
 bool direct(const Parameters& p) {
   const auto constant = static_cast<std::uint8_t>(ScalarOp::constant);
-  if (p.streaming || p.step_count < 2 || p.step_count > 3) return false;
-  const int operands = ops::scalar_operands(static_cast<ScalarOp>(p.steps[p.step_count - 1].op));
+  if (p.step_count < 2 || p.step_count > 3) return false;
+  const auto op = static_cast<ScalarOp>(p.steps[p.step_count - 1].op);
+  const int operands = ops::scalar_operands(op);
   if (operands + 1 != p.step_count || (p.walk.rank > 1 && p.walk.inner() < 32)) return false;
-  if (p.dtype[0] != DType::f32 || p.walk.inner_stride(0) != 1) return false;
+  if (p.dtype[0] != DType::f32 && p.dtype[0] != DType::bf16) return false;
+  if (op == ScalarOp::pow && (p.streaming || p.dtype[0] != DType::f32)) return false;
+  if (p.walk.inner_stride(0) != 1) return false;
   int vectors = 0;
   for (int k = 0; k < operands; ++k) {
-    if (p.steps[k].op == constant) continue;
+    if (p.steps[k].op == constant) {
+      if (k == 0) return false;
+      continue;
+    }
     const std::int64_t stride = p.walk.inner_stride(p.steps[k].index);
-    if (p.dtype[p.steps[k].index] != DType::f32 || (stride != 0 && stride != 1)) return false;
+    if (p.dtype[p.steps[k].index] != p.dtype[0] || (stride != 0 && stride != 1)) return false;
     vectors += stride == 1;
   }
   return vectors > 0;
@@ -339,7 +350,7 @@ void run_elementwise(ops::Context& context, const ops::OpCall& call) {
     p.dtype[p.operands] = t.dtype();
     strides[p.operands++] =
         t.shape() == out.shape() ? t.strides() : broadcast_strides(t.shape(), t.strides(), out.shape());
-    bytes += static_cast<std::int64_t>(dtype_size(t.dtype()));
+    if (t.elements() == out.elements()) bytes += static_cast<std::int64_t>(dtype_size(t.dtype()));
     narrow = narrow && in_f32(t.dtype());
   }
   p.walk = collapse<kOperands>(out.shape(), strides, p.operands);

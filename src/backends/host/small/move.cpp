@@ -209,7 +209,7 @@ class CopyLauncher {
     p_.count = static_cast<std::uint8_t>(p_.count + 1);
     grid_ += grid;
     inputs_[p_.count - 1] = &in;
-    p_.streaming = p_.streaming && walk.inner() * size_ >= 4096;
+    p_.streaming = p_.streaming && walk.inner() * size_ >= 4096;  // short pieces are slower past the caches
   }
   void flush() {
     if (p_.count == 0) return;

@@ -99,7 +99,7 @@ void fold_column_blocks(const HostCall& call) {
         table.load[storage_of(p.dtype)](at, row, n);
         x = row;
       }
-      table.binary[add][kBothVectors](x, total, total, n, kOneRow);
+      table.binary[kF32][add][kBothVectors](x, total, total, n, kOneRow);
     }
     if (p.fold == Fold::mean)
       for (std::int64_t i = 0; i < n; ++i) total[i] /= static_cast<float>(p.n);
@@ -117,7 +117,7 @@ void softmax_short_line(const VectorTable& table, const Parameters& p, const std
   float* e = direct ? reinterpret_cast<float*>(out) : buffer;
   const float factor = 1.0f / table.exp_sum(x, table.max(x, p.n), e, p.n);
   const int mul = static_cast<int>(ops::ScalarOp::mul) - ops::kFirstBinary;
-  table.binary[mul][kSecondScalar](e, &factor, e, p.n, kOneRow);
+  table.binary[kF32][mul][kSecondConstant](e, &factor, e, p.n, kOneRow);
   if (!direct) store_line(table, p.dtype, e, out, p.out_stride, p.n);
 }
 
@@ -140,7 +140,7 @@ void softmax_long_line(const VectorTable& table, const Parameters& p, const std:
   const int mul = static_cast<int>(ops::ScalarOp::mul) - ops::kFirstBinary;
   each([&](const float* x, std::int64_t i, std::int64_t n) {
     table.exp_sum(x, largest, e, n);
-    table.binary[mul][kSecondScalar](e, &factor, e, n, kOneRow);
+    table.binary[kF32][mul][kSecondScalar](e, &factor, e, n, kOneRow);
     store_line(table, p.dtype, e, out + i * p.out_stride * static_cast<std::int64_t>(dtype_size(p.dtype)), p.out_stride,
                n);
   });

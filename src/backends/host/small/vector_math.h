@@ -81,6 +81,25 @@ TW_INLINE Vector square_root(Vector v) {
 #endif
 }
 
+// 1 + r + … + r^7, for |r| ≤ ln2 / 2.
+TW_INLINE Vector exponential_near_zero(Vector r) {
+  Vector p = splat(0.00019918129f);
+  p = p * r + 0.00139463041f;
+  p = p * r + 0.00833326485f;
+  p = p * r + 0.0416662656f;
+  p = p * r + 0.166666672f;
+  p = p * r + 0.5f;
+  return (p * (r * r) + r) + 1.0f;
+}
+
+// e^x for |x| ≤ 80: no result is subnormal or infinite.
+TW_INLINE Vector exponential_in_range(Vector x) {
+  const Vector shifted = x * 1.44269504f + 12582912.0f;  // 1.5 · 2^23: rounds to an integer
+  const Vector count = shifted - 12582912.0f;
+  const Vector p = exponential_near_zero((x - count * 0.693115234375f) - count * 3.19461849e-05f);
+  return from_bits(bits(p) + (bits(shifted) << 23));
+}
+
 // e^x = 2^n · e^r, |r| ≤ ln2 / 2. The power of two is applied in two steps, so that results go subnormal gradually.
 TW_INLINE Vector exponential(Vector x) {
 #if defined(__AVX512F__)
@@ -92,13 +111,7 @@ TW_INLINE Vector exponential(Vector x) {
   const Vector shifted = x * 1.44269504f + 12582912.0f;  // 1.5 · 2^23: rounds to an integer
   const Vector count = shifted - 12582912.0f;
   const Vector r = (x - count * 0.693115234375f) - count * 3.19461849e-05f;
-  Vector p = splat(0.00019918129f);
-  p = p * r + 0.00139463041f;
-  p = p * r + 0.00833326485f;
-  p = p * r + 0.0416662656f;
-  p = p * r + 0.166666672f;
-  p = p * r + 0.5f;
-  p = (p * (r * r) + r) + 1.0f;
+  const Vector p = exponential_near_zero(r);
 #if defined(__AVX512F__)
   return (Vector)_mm512_scalef_ps((__m512)p, (__m512)count);
 #else
@@ -134,11 +147,20 @@ TW_INLINE Vector logarithm(Vector x) {
   return (x < 0.0f) | (x != x) ? splat(__builtin_nanf("")) : out;
 }
 
-// Sine of x + quarter · π/2. π/2 is taken off in double, its high part with 33 bits so that products with up to 2^20
-// are exact; beyond that (|x| > 1.6e6) single lanes go to the C library.
-TW_INLINE Vector sine(Vector x, int quarter) {
+// Sine of r + n · π/2, |r| ≤ π/4 or little more.
+TW_INLINE Vector sine_of_quadrant(Vector r, Ints n) {
+  const Vector z = r * r;
+  const Vector s = r + r * z * ((z * -0.000195166547f + 0.00833217334f) * z - 0.166666552f);
+  const Vector c = 1.0f - 0.5f * z + z * z * ((z * 2.44377279e-05f - 0.00138873619f) * z + 0.0416666456f);
+  const Vector out = (n & 1) != 0 ? c : s;
+  return from_bits(bits(out) ^ (((Bits)n & 2u) << 30));
+}
+
+// The same of x + quarter · π/2 for |x| < 1.6e6: π/2 is taken off in double, its high part with 33 bits so that
+// products with up to 2^20 are exact. Beyond, single lanes go to the C library.
+static __attribute__((noinline)) Vector sine_of_large(Vector x, int quarter) {
   const Ints outside = !(absolute(x) < 1.6e6f);
-  if (__builtin_expect(any(outside), 0)) {
+  if (any(outside)) {
     for (int i = 0; i < kLanes; ++i) x[i] = quarter ? exact_cos(x[i]) : exact_sin(x[i]);
     return x;
   }
@@ -151,14 +173,22 @@ TW_INLINE Vector sine(Vector x, int quarter) {
     rest[i] = __builtin_convertvector(r, HalfVector);
     turns[i] = __builtin_convertvector(n, HalfVector);
   }
-  const Vector r = __builtin_shufflevector(rest[0], rest[1], TW_LOW_HALF, TW_HIGH_HALF);
-  const Ints n =
-      __builtin_convertvector(__builtin_shufflevector(turns[0], turns[1], TW_LOW_HALF, TW_HIGH_HALF), Ints) + quarter;
-  const Vector z = r * r;
-  const Vector s = r + r * z * ((z * -0.000195166547f + 0.00833217334f) * z - 0.166666552f);
-  const Vector c = 1.0f - 0.5f * z + z * z * ((z * 2.44377279e-05f - 0.00138873619f) * z + 0.0416666456f);
-  const Vector out = (n & 1) != 0 ? c : s;
-  return from_bits(bits(out) ^ (((Bits)n & 2u) << 30));
+  const Ints n = __builtin_convertvector(__builtin_shufflevector(turns[0], turns[1], TW_LOW_HALF, TW_HIGH_HALF), Ints);
+  return sine_of_quadrant(__builtin_shufflevector(rest[0], rest[1], TW_LOW_HALF, TW_HIGH_HALF), n + quarter);
+}
+
+// Up to 2^15, π/2 in three parts of 24 bits is enough, given fused multiply-adds: the first product leaves an exact
+// difference, the others one rounding each.
+TW_INLINE Vector sine(Vector x, int quarter) {
+#if defined(__FMA__)
+  if (__builtin_expect(any(!(absolute(x) < 32768.0f)), 0)) return sine_of_large(x, quarter);
+  const Vector shifted = x * 0.636619772f + 12582912.0f;
+  const Vector n = shifted - 12582912.0f;
+  const Vector r = ((x - n * 1.57079637f) - n * -4.37113883e-08f) - n * -1.71512451e-15f;
+  return sine_of_quadrant(r, (Ints)shifted + quarter);
+#else
+  return sine_of_large(x, quarter);
+#endif
 }
 
 TW_INLINE Vector hyperbolic_tangent(Vector x) {
@@ -194,7 +224,7 @@ TW_INLINE Vector error_function(Vector x) {
   g = g * t + 0.637517035f;
   g = g * t + 1.12747502f;
   g = g * t + 0.000244713912f;
-  return is_near ? near : with_sign(1.0f - exponential(-g), x);
+  return is_near ? near : with_sign(1.0f - exponential_in_range(-g), x);
 }
 
 // x/2 · (1 + erf(x/√2)), with erf as a quotient of polynomials in u², u up to 4: cheaper than error_function, but its

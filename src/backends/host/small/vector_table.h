@@ -8,8 +8,12 @@
 
 namespace tilewright::backends::host {
 
-// Which operands of a binary loop are one value instead of `n`.
-enum BinaryMode { kBothVectors, kSecondScalar, kFirstScalar, kBinaryModes };
+// Which operand of a binary loop is one value instead of `n`: an element, or a float whatever the elements are.
+enum BinaryMode { kBothVectors, kSecondScalar, kFirstScalar, kSecondConstant, kBinaryModes };
+
+// What the elements of a loop are, and whether the output goes past the caches (the caller fences before it reports the
+// work done; `out` is then aligned to its elements).
+enum Elements { kF32, kF32Streamed, kBf16, kBf16Streamed, kElementKinds };
 
 // Element types that convert to and from f32 in these loops.
 enum Storage { kStoreF32, kStoreF16, kStoreBf16, kStoreU8, kStoreBool, kStorageCount };
@@ -26,10 +30,10 @@ inline constexpr Rows kOneRow = {};
 // same, gelu kGeluUlp, in units of the last place of x/2, as their formulas cancel for negative x. Subnormal results
 // are kept; NaN and infinities propagate as in C. `out` may be an operand. No alignment is needed.
 struct VectorTable {
-  using Unary = void (*)(const float* a, float* out, std::int64_t n, const Rows& rows);
-  using Binary = void (*)(const float* a, const float* b, float* out, std::int64_t n, const Rows& rows);
-  Unary unary[ops::kUnaryCount];
-  Binary binary[ops::kBinaryCount][kBinaryModes];
+  using Unary = void (*)(const void* a, void* out, std::int64_t n, const Rows& rows);
+  using Binary = void (*)(const void* a, const void* b, void* out, std::int64_t n, const Rows& rows);
+  Unary unary[kElementKinds][ops::kUnaryCount];
+  Binary binary[kElementKinds][ops::kBinaryCount][kBinaryModes];  // null: pow of kinds other than kF32
   void (*select)(const float* condition, const float* a, const float* b, float* out, std::int64_t n);
   void (*load[kStorageCount])(const void* in, float* out, std::int64_t n);
   void (*store[kStorageCount])(const float* in, void* out, std::int64_t n);
