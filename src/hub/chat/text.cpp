@@ -181,12 +181,16 @@ bool is_digit(char32_t c) {
          (c >= 0x1F100 && c <= 0x1F10A);
 }
 
-// CJK number words (一, 二 …) are numeric for Python though their category is letter; the common ones are listed.
+// CJK number words (一, 二 …) are numeric for Python though their category is letter.
 bool is_numeric(char32_t c) {
   const auto kind = category(c);
   if (kind >= UTF8PROC_CATEGORY_ND && kind <= UTF8PROC_CATEGORY_NO) return true;
   static constexpr std::u32string_view words =
-      U"〇一二三四五六七八九十百千万亿億兆零壹贰貳叁參肆伍陆陸柒捌玖拾佰仟萬两兩廿卅";
+      U"㐅㒃㠪㭍一七万三九二五亖亿什仟仨伍佰億兆兩八六十千卄卅卌叁参參叄四壱壹幺廾廿弌弍"
+      U"弎弐拾捌柒漆玖百肆萬貮貳贰阡陆陌陸零\U0000F96B\U0000F973\U0000F978\U0000F9B2\U0000F9D1\U0000F9D3\U0000F9FD"
+      U"\U00020001\U00020064\U000200E2\U00020121\U0002092A\U00020983\U0002098C\U0002099C\U00020AEA\U00020AFD\U00020B19"
+      U"\U00022390\U00022998\U00023B1B\U0002626D"
+      U"\U0002F890";
   return words.find(c) != words.npos;
 }
 
@@ -197,11 +201,16 @@ bool is_word(char32_t c) {
 
 bool is_lower(char32_t c) {
   if (c < 0x80) return c >= 'a' && c <= 'z';
+  if (category(c) == UTF8PROC_CATEGORY_LL) return true;
   // Other_Lowercase: letters and symbols that behave as small ones.
-  return category(c) == UTF8PROC_CATEGORY_LL || c == 0xAA || c == 0xBA || (c >= 0x2B0 && c <= 0x2B8) || c == 0x2C0 ||
-         c == 0x2C1 || (c >= 0x2E0 && c <= 0x2E4) || c == 0x345 || c == 0x37A || (c >= 0x1D2C && c <= 0x1D6A) ||
-         c == 0x1D78 || (c >= 0x1D9B && c <= 0x1DBF) || c == 0x2071 || c == 0x207F || (c >= 0x2090 && c <= 0x209C) ||
-         (c >= 0x2170 && c <= 0x217F) || (c >= 0x24D0 && c <= 0x24E9);
+  static constexpr char32_t ranges[][2] = {
+      {0xaa, 0xaa},       {0xba, 0xba},       {0x2b0, 0x2b8},     {0x2c0, 0x2c1},    {0x2e0, 0x2e4},
+      {0x345, 0x345},     {0x37a, 0x37a},     {0x1d2c, 0x1d6a},   {0x1d78, 0x1d78},  {0x1d9b, 0x1dbf},
+      {0x2071, 0x2071},   {0x207f, 0x207f},   {0x2090, 0x209c},   {0x2170, 0x217f},  {0x24d0, 0x24e9},
+      {0x2c7c, 0x2c7d},   {0xa69c, 0xa69d},   {0xa770, 0xa770},   {0xa7f8, 0xa7f9},  {0xab5c, 0xab5f},
+      {0x10780, 0x10780}, {0x10783, 0x10785}, {0x10787, 0x107b0}, {0x107b2, 0x107ba}};
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [c](const auto& range) { return c >= range[0] && c <= range[1]; });
 }
 
 bool is_upper(char32_t c) {
