@@ -23,7 +23,7 @@ constexpr const char *kOnStream = "launch empty kernel on a stream, host time",
                      *kEager = "launch empty kernel, eager, host time",
                      *kEagerAdd = "launch add of 64 floats, eager, host time",
                      *kBackToBack = "launch empty kernel, back to back, each",
-                     *kQueuedAdd = "launch add of 64 floats, in the queue before, each",
+                     *kQueuedAdd = "launch add of 64 floats, queued before, each",
                      *kBackToBackAdd = "launch add of 64 floats, back to back, each";
 
 // Fewer than a stream's queue holds, so that the caller never waits for room.

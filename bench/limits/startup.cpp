@@ -44,9 +44,9 @@ Json start(const std::filesystem::path& directory, int threads) {
 
 void add_model(LimitsRun& run, const Program& program, const std::string& name, const std::string& shape,
                bool with_load) {
-  const std::string load = fmt::format("load {} from page cache until the first token can start", name);
-  const std::string resident = fmt::format("memory {}: VmRSS after the first tokens / weights", name);
-  const std::string peak = fmt::format("memory {}: VmHWM / weights", name);
+  const std::string load = fmt::format("load {}, cached, until a first token can start", name);
+  const std::string resident = fmt::format("memory {}, VmRSS after tokens / weights", name);
+  const std::string peak = fmt::format("memory {}, VmHWM / weights", name);
   if (!run.wants_any({load, resident, peak})) return;
   const auto directory = this_program().parent_path() / ("dummy-" + shape);
   write_dummy_directory(program.families, shape, directory);
