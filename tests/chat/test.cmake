@@ -1,1 +1,2 @@
 set(libraries tw_hub)
+set(labels chat sanitized_asan)

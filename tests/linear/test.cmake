@@ -1,1 +1,2 @@
 set(libraries tw_backends_host)
+set(labels linear sanitized_asan)

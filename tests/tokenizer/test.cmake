@@ -1,4 +1,5 @@
 set(libraries tw_hub)
+set(labels tokenizer sanitized_asan)
 set(timeout 300)
 if(TARGET tilewright)
   add_test(NAME tokenize_command COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/tokenizer/tokenize_command.sh $<TARGET_FILE:tilewright>

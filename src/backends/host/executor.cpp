@@ -26,6 +26,15 @@ void pause() {
 #endif
 }
 
+// One step of spinning. Now and then the processor is offered to others: on a crowded machine it may be the very thread
+// that is waited for which does not run.
+void spin(int step) {
+  if (step % 128 == 0)
+    std::this_thread::yield();
+  else
+    pause();
+}
+
 // Slots were written by another thread a while ago: weights that were read meanwhile have pushed them out of the
 // caches.
 void prefetch(const Slot& slot) {
@@ -187,7 +196,7 @@ bool Executor::help() {
 
 void Executor::relax(int& idle) {
   if (++idle < kSpinsBeforeSleep) {
-    pause();
+    spin(idle);
   } else {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
   }
@@ -202,7 +211,7 @@ void Executor::worker_loop(int worker) {
       continue;
     }
     if (++idle < kSpinsBeforeSleep) {
-      pause();
+      spin(idle);
       continue;
     }
     const std::uint32_t seen = wake_.load(std::memory_order_seq_cst);
