@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds and runs every test: release (once as the processor allows, the linear tests once more at the AVX2 level), parsers and
-# runtime under ASan and UBSan, threads under TSan, a short run of each fuzzer. Ends with one line of counts.
+# Builds and runs every test: release (once as the processor allows, the linear tests once more at the AVX2 level), parsers,
+# kernels and runtime under ASan and UBSan together with a short run of each fuzzer (one clang build), threads under TSan.
+# Ends with one line of counts.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 jobs=${JOBS:-$(nproc)}
@@ -42,14 +43,13 @@ run() { # run NAME PRESET CTEST-ARGUMENTS…
 }
 
 build release all || failed=$((failed + 1))
-run release-tests release -LE 'slow|bench'
-TILEWRIGHT_ISA=avx2 run release-tests-avx2 release -L 'linear|ops_small' -LE slow
-for preset in asan tsan; do
-  build $preset "sanitized_$preset" || failed=$((failed + 1))
-  run $preset-tests $preset -L "sanitized_$preset"
-done
-build fuzz all || failed=$((failed + 1))
+run release-tests release -LE slow
+TILEWRIGHT_ISA=avx2 run release-tests-avx2 release -L linear
+build fuzz fuzzers sanitized_asan || failed=$((failed + 1))
+run asan-tests fuzz -L sanitized_asan
 run fuzz-tests fuzz -L fuzz
+build tsan sanitized_tsan || failed=$((failed + 1))
+run tsan-tests tsan -L sanitized_tsan
 
 printf '%d passed, %d failed, %d skipped\n' "$passed" "$failed" "$skipped"
 [ "$failed" -eq 0 ]

@@ -39,7 +39,9 @@ TEST(DType, RoundsToNearestEven) {
 TEST(DType, Float8KeepsNanAndSaturatesToNan) {
   for (int v = 0; v < 256; ++v) {
     const float f = f8e4m3_to_float(static_cast<std::uint8_t>(v));
-    if (!std::isnan(f)) EXPECT_EQ(float_to_f8e4m3(f), v);
+    if (!std::isnan(f)) {
+      EXPECT_EQ(float_to_f8e4m3(f), v);
+    }
   }
   EXPECT_EQ(f8e4m3_to_float(0x7e), 448.0f);
   EXPECT_TRUE(std::isnan(f8e4m3_to_float(float_to_f8e4m3(500.0f))));
