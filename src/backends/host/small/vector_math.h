@@ -144,7 +144,7 @@ TW_INLINE Vector logarithm(Vector x) {
   const Vector infinity = splat(__builtin_inff());
   out = x == infinity ? infinity : out;
   out = x == 0.0f ? -infinity : out;
-  return (x < 0.0f) | (x != x) ? splat(__builtin_nanf("")) : out;
+  return ((x < 0.0f) | (x != x)) ? splat(__builtin_nanf("")) : out;
 }
 
 // Sine of r + n · π/2, |r| ≤ π/4 or little more.
