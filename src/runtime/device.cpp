@@ -29,6 +29,7 @@ const char* unit_name(Unit unit) {
 Launch& Launch::operator=(const Launch& other) {
   kernel = other.kernel;
   grid = other.grid;
+  ordered = other.ordered;
   op = other.op;
   path = other.path;
   cost = other.cost;

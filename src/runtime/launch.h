@@ -49,10 +49,11 @@ inline constexpr std::size_t kMaxParameterBytes = 512;
 
 struct Launch {
   const Kernel* kernel = nullptr;
-  std::uint32_t grid = 1;  // blocks; they may run in any order and at once, except that a block is started only after
-                           // all blocks of a smaller number have been started. 0: nothing runs
-  const char* op = "";    // operator's name, lives as long as the program
-  const char* path = "";  // module path ("layers.3.self_attn.q_norm"), lives as long as the model
+  std::uint32_t grid = 1;  // blocks, which may run in any order and at once; 0: nothing runs
+  bool ordered = false;    // a block is started only after all blocks of a smaller number have been started, so that it
+                           // may wait for them
+  const char* op = "";     // operator's name, lives as long as the program
+  const char* path = "";   // module path ("layers.3.self_attn.q_norm"), lives as long as the model
   Cost cost;
   const Memory* device_extents = nullptr;  // i32 tensor the kernel reads run-time extents from; null if none
 

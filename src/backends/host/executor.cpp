@@ -116,6 +116,8 @@ void Executor::publish(StreamCore& stream, Slot& slot) {
       becomes_busy_();
     }
   }
+  slot.low.store(0, std::memory_order_relaxed);
+  slot.high.store(0, std::memory_order_relaxed);
   slot.done.store(0, std::memory_order_relaxed);
   slot.phase.store(0, std::memory_order_relaxed);
   slot.ticket.store(number << 24 | slot.grid, std::memory_order_release);
@@ -147,7 +149,11 @@ bool Executor::run_from(StreamCore& stream, int worker) {
     if (!slot.ticket.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
     const std::uint32_t grid =
         slot.grid;  // read before the last fetch_add below: the slot may be filled anew right after it
-    const std::uint32_t block = grid - left;
+    // Odd workers take blocks from the upper end: launch after launch a thread then works on the same part of the
+    // tensors, which its cache holds.
+    const bool from_above = !slot.ordered && worker % 2 == 1;
+    const std::uint32_t block = from_above ? grid - 1 - slot.high.fetch_add(1, std::memory_order_relaxed)
+                                           : slot.low.fetch_add(1, std::memory_order_relaxed);
     prefetch(stream.slots_[(number + 1) % StreamCore::kSlots]);
     if (slot.kind == Slot::Kind::launch) {
       const HostCall call{.buffers = slot.addresses.data(),

@@ -32,10 +32,13 @@ struct Slot {
   enum class Kind : std::uint8_t { launch, record, wait };
   // Generation (slot number in the stream) in the upper 40 bits, blocks not yet claimed in the lower 24.
   alignas(64) std::atomic<std::uint64_t> ticket{0};
+  std::atomic<std::uint32_t> low{0};    // blocks handed out from the lower end
+  std::atomic<std::uint32_t> high{0};   // and from the upper end
   std::atomic<std::uint32_t> done{0};   // blocks finished
   std::atomic<std::uint32_t> phase{0};  // HostCall::phase
   Kind kind = Kind::launch;
   std::uint32_t grid = 1;
+  bool ordered = false;
   HostFunction function = nullptr;
   std::shared_ptr<EventCore> event;
   std::uint64_t event_generation = 0;

@@ -109,6 +109,7 @@ class HostStream : public runtime::Stream {
     Slot& slot = executor_.next_slot(core_);
     slot.kind = Slot::Kind::launch;
     slot.grid = launch.grid;
+    slot.ordered = launch.ordered;
     slot.function = reinterpret_cast<HostFunction>(const_cast<void*>(launch.kernel->code));
     std::size_t i = 0;
     for (const runtime::BufferArg& b : launch.buffers()) slot.addresses[i++] = address(*b.memory, b.offset, b.bytes);
@@ -136,6 +137,7 @@ class HostStream : public runtime::Stream {
       Slot& slot = executor_.next_slot(core_);
       slot.kind = Slot::Kind::launch;
       slot.grid = 1;
+      slot.ordered = false;
       slot.function = &copy_inline;
       slot.addresses[0] = to;
       auto* parameters = reinterpret_cast<InlineBytes*>(slot.parameters.data());
@@ -184,6 +186,7 @@ class HostStream : public runtime::Stream {
     Slot& slot = executor_.next_slot(core_);
     slot.kind = kind;
     slot.grid = 1;
+    slot.ordered = false;
     slot.event = event;
     slot.event_generation = generation;
     executor_.publish(core_, slot);
@@ -192,6 +195,7 @@ class HostStream : public runtime::Stream {
   void copy(void* to, const void* from, std::size_t bytes) {
     Slot& slot = executor_.next_slot(core_);
     slot.kind = Slot::Kind::launch;
+    slot.ordered = false;
     slot.grid = static_cast<std::uint32_t>((bytes + kCopyBlock - 1) / kCopyBlock);
     slot.function = &copy_blocks;
     slot.addresses[0] = to;

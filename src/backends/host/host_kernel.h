@@ -15,8 +15,8 @@ struct HostCall {
   std::uint32_t end;
   std::uint32_t grid;
   int worker;  // 0 … threads-1; no two calls with one number run at the same time
-  // Zero when the launch starts, shared by its blocks: for phases inside one launch. A block may spin on work of
-  // lower-numbered blocks only (those have been started).
+  // Zero when the launch starts, shared by its blocks: for phases inside one launch. A block of an ordered launch may
+  // spin on work of lower-numbered blocks (those have been started); others must not wait for each other.
   std::atomic<std::uint32_t>* phase;
   // Reports a fault of device work ("index 9 is outside 0 … 7"); it rises at the next synchronize. `text` must live as
   // long as the program; the first one of a device is kept.

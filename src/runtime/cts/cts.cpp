@@ -113,6 +113,7 @@ std::string blocks_may_wait_for_lower_ones(const Setup& setup) {
   const Tensor sum = to_device(stream, HostTensor(DType::i32, {1}));
   for (int i = 0; i < 200; ++i) {
     Launch launch = launch_of(*device, "cts.phases", 16);
+    launch.ordered = true;
     launch.add_buffer(read_write_arg(sum));
     stream.submit(launch);
   }

@@ -87,6 +87,7 @@ void run_linear(ops::Context& context, const ops::OpCall& call) {
   }
   runtime::Launch launch = ops::make_launch(kLinearKernel, call);
   launch.grid = p.pack_blocks + p.plan.prepare_blocks + p.plan.blocks;
+  launch.ordered = p.pack_blocks + p.plan.prepare_blocks > 0;
   launch.add_buffer(runtime::read_arg(x));
   launch.add_buffer(runtime::read_arg(weight));
   launch.add_buffer(runtime::write_arg(y));

@@ -1,5 +1,5 @@
-// Two phases inside one launch: blocks [0, first) do the first, the others wait for all of them. Blocks are started in
-// ascending order, so those that are waited for have been started.
+// Two phases inside one launch: blocks [0, first) do the first, the others wait for all of them. The launch is ordered:
+// blocks are started in ascending order, so those that are waited for have been started.
 #pragma once
 
 #include <algorithm>

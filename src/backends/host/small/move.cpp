@@ -184,6 +184,21 @@ bool run_transpose(ops::Context& context, const ops::OpCall& call, const Walk<2>
   return true;
 }
 
+// Blocks of a copy that repeats its input (heads shared by a group) hold whole repetitions where a second-level cache
+// holds the repeated part: the second copy of it is then read from there, not from another thread's cache.
+void keep_repetitions_together(const Walk<2>& walk, std::int64_t size, std::int64_t& block, std::uint32_t& grid) {
+  std::int64_t repeated = walk.inner();
+  for (int i = walk.rank - 2; i >= 0; --i) {
+    const std::int64_t once = repeated;
+    repeated *= walk.extent[i];
+    if (walk.stride[1][i] != 0) continue;
+    if (once * size > (256 << 10) || repeated == walk.total) return;
+    block = (block + repeated - 1) / repeated * repeated;
+    grid = static_cast<std::uint32_t>((walk.total + block - 1) / block);
+    return;
+  }
+}
+
 // Several tensors copied to places of one output, in as few launches as the parameters allow.
 class CopyLauncher {
  public:
@@ -197,6 +212,7 @@ class CopyLauncher {
     std::uint32_t grid = 1;
     part.total = walk.total;
     part.block = block_elements(walk.total, 2 * size_, grid);
+    keep_repetitions_together(walk, size_, part.block, grid);
     part.out_offset = out_offset;
     TW_CHECK(walk.rank <= kPartRank);
     for (int i = 0; i < walk.rank; ++i) {
