@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -22,15 +23,24 @@ struct Descriptor {
   }
 };
 
+[[noreturn]] void cannot_open(const std::filesystem::path& path) {
+  fail({.what = "cannot open the file",
+        .where = path.string(),
+        .expected = "",
+        .found = std::strerror(errno),
+        .fix = errno == ENOENT ? "check the path" : "check its permissions"});
+}
+
 Descriptor open_regular(const std::filesystem::path& path, std::size_t& size) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0)
-    fail({.what = "cannot open the file", .where = path.string(), .expected = "", .found = std::strerror(errno),
-          .fix = errno == ENOENT ? "check the path" : "check its permissions"});
+  if (file.fd < 0) cannot_open(path);
   struct stat info {};
   if (::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode))
-    fail({.what = "not a regular file", .where = path.string(), .expected = "a file",
-          .found = S_ISDIR(info.st_mode) ? "a folder" : "something else", .fix = "check the path"});
+    fail({.what = "not a regular file",
+          .where = path.string(),
+          .expected = "a file",
+          .found = S_ISDIR(info.st_mode) ? "a folder" : "something else",
+          .fix = "check the path"});
   size = static_cast<std::size_t>(info.st_size);
   return Descriptor{std::exchange(file.fd, -1)};
 }
@@ -42,7 +52,10 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   if (size_ == 0) return;
   void* data = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.fd, 0);
   if (data == MAP_FAILED)
-    fail({.what = "cannot map the file", .where = path.string(), .expected = "", .found = std::strerror(errno),
+    fail({.what = "cannot map the file",
+          .where = path.string(),
+          .expected = "",
+          .found = std::strerror(errno),
           .fix = "free memory or address space"});
   data_ = static_cast<const std::byte*>(data);
 }
@@ -69,20 +82,28 @@ void MappedFile::drop(std::span<const std::byte> part) const {
 }
 
 std::string read_text_file(const std::filesystem::path& path, std::size_t limit) {
-  std::size_t size = 0;
-  Descriptor file = open_regular(path, size);
-  if (size > limit)
-    fail({.what = "file is too long", .where = path.string(), .expected = "at most " + std::to_string(limit) + " bytes",
-          .found = std::to_string(size), .fix = "check that this is the right file"});
-  std::string text(size, '\0');
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};  // a pipe is welcome too
+  if (file.fd < 0) cannot_open(path);
+  std::string text;
   std::size_t done = 0;
-  while (done < size) {
-    const ssize_t n = ::read(file.fd, text.data() + done, size - done);
+  for (;;) {
+    text.resize(done + std::max<std::size_t>(65536, done));
+    const ssize_t n = ::read(file.fd, text.data() + done, text.size() - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0)
-      fail({.what = "cannot read the file", .where = path.string(), .expected = "", .found = std::strerror(errno), .fix = ""});
+      fail({.what = "cannot read the file",
+            .where = path.string(),
+            .expected = "",
+            .found = errno == EISDIR ? "a folder" : std::strerror(errno),
+            .fix = "check the path"});
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
+    if (done > limit)
+      fail({.what = "file is too long",
+            .where = path.string(),
+            .expected = "at most " + std::to_string(limit) + " bytes",
+            .found = "more",
+            .fix = "check that this is the right file"});
   }
   text.resize(done);
   return text;
@@ -99,7 +120,10 @@ void write_file_atomically(const std::filesystem::path& path, const std::functio
     }
   } cleanup{temporary};
   const auto refuse = [&](int error) {
-    fail({.what = "cannot write the file", .where = path.string(), .expected = "", .found = std::strerror(error),
+    fail({.what = "cannot write the file",
+          .where = path.string(),
+          .expected = "",
+          .found = std::strerror(error),
           .fix = error == ENOSPC ? "free disk space" : "check that the folder exists and is writable"});
   };
   {

@@ -34,7 +34,7 @@ class MappedFile {
   std::size_t size_ = 0;
 };
 
-// Reads a small text file whole. Throws Error as MappedFile does, and if it is longer than `limit` bytes.
+// Reads a text file or a pipe whole. Throws Error if it cannot be opened or read, or holds more than `limit` bytes.
 std::string read_text_file(const std::filesystem::path& path, std::size_t limit = std::size_t{1} << 30);
 
 // Calls `write` with a stream on a temporary file in the same folder, flushes it to disk and renames it to `path`. On any

@@ -42,7 +42,7 @@ std::string unknown_flag(const CLI::App& app, const std::vector<std::string>& ar
 
 std::string suggestion(const std::string& word, const std::vector<std::string>& known) {
   const std::string near = nearest(word, known);
-  return near.empty() ? "" : "; did you mean " + near + "?";
+  return near.empty() ? "." : "; did you mean " + near + "?";
 }
 
 }  // namespace

@@ -271,6 +271,7 @@ TEST(Shapes, AreFoundInAnySpelling) {
     EXPECT_EQ(program().families.find(name)->model_type, "qwen3");
   }
   expect_message("did you mean Qwen3-1.7B", [] { program().families.shape("Qwen3-1.8B"); });
+  EXPECT_THROW(program().families.shape("Qwen3-17B"), Error);  // not the 1.7B
   EXPECT_EQ(program().families.find("nothing"), nullptr);
 }
 

@@ -9,12 +9,12 @@
 namespace tilewright::models {
 namespace {
 
-// "Qwen3-1.7B" and "qwen3_1_7b" are one name.
+// "Qwen3-1.7B" and "qwen3_1_7b" are one name; "Qwen3-17B" is another.
 std::string plain(std::string_view name) {
   std::string out;
   for (const char c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)))
-      out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    out += std::isalnum(static_cast<unsigned char>(c)) ? static_cast<char>(std::tolower(static_cast<unsigned char>(c)))
+                                                       : '-';
   return out;
 }
 
