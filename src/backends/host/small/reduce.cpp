@@ -27,6 +27,7 @@ struct Parameters {
   std::int64_t block;       // lines
   DType dtype;
   Fold fold;
+  bool streaming;  // softmax: the output goes past the caches
 };
 static_assert(sizeof(Parameters) <= runtime::kMaxParameterBytes);
 
@@ -114,9 +115,13 @@ void softmax_short_line(const VectorTable& table, const Parameters& p, const std
   alignas(64) float buffer[kLine];
   const float* x = part_of_line(table, p.dtype, in, p.stride, 0, p.n, buffer);
   const bool direct = p.dtype == DType::f32 && p.out_stride == 1;
-  float* e = direct ? reinterpret_cast<float*>(out) : buffer;
-  const float factor = 1.0f / table.exp_sum(x, table.max(x, p.n), e, p.n);
+  float* e = direct && !p.streaming ? reinterpret_cast<float*>(out) : buffer;
+  const float factor = 1.0f / table.exp_sum(x, table.max(x, p.n), e, p.n, direct && p.streaming ? x + p.n : nullptr);
   const int mul = static_cast<int>(ops::ScalarOp::mul) - ops::kFirstBinary;
+  if (direct && p.streaming) {
+    table.binary[kF32Streamed][mul][kSecondConstant](e, &factor, out, p.n, kOneRow);
+    return;
+  }
   table.binary[kF32][mul][kSecondConstant](e, &factor, e, p.n, kOneRow);
   if (!direct) store_line(table, p.dtype, e, out, p.out_stride, p.n);
 }
@@ -135,11 +140,11 @@ void softmax_long_line(const VectorTable& table, const Parameters& p, const std:
     const float part = table.max(x, n);
     if (part > largest || std::isnan(part)) largest = part;
   });
-  each([&](const float* x, std::int64_t, std::int64_t n) { total += table.exp_sum(x, largest, e, n); });
+  each([&](const float* x, std::int64_t, std::int64_t n) { total += table.exp_sum(x, largest, e, n, nullptr); });
   const auto factor = static_cast<float>(1 / total);
   const int mul = static_cast<int>(ops::ScalarOp::mul) - ops::kFirstBinary;
   each([&](const float* x, std::int64_t i, std::int64_t n) {
-    table.exp_sum(x, largest, e, n);
+    table.exp_sum(x, largest, e, n, nullptr);
     table.binary[kF32][mul][kSecondScalar](e, &factor, e, n, kOneRow);
     store_line(table, p.dtype, e, out + i * p.out_stride * static_cast<std::int64_t>(dtype_size(p.dtype)), p.out_stride,
                n);
@@ -155,6 +160,7 @@ void softmax_blocks(const HostCall& call) {
     else
       softmax_long_line(table, p, in, out);
   });
+  if (p.streaming) streaming_fence();
 }
 
 const runtime::Kernel kFold = host_kernel("fold", &fold_blocks);
@@ -221,6 +227,7 @@ void run_fold(ops::Context& context, const ops::OpCall& call) {
 void run_softmax(ops::Context& context, const ops::OpCall& call) {
   if (call.outputs[0].elements() == 0) return;
   Parameters p = parameters_for(call, lines_of(call));
+  p.streaming = call.outputs[0].elements() * static_cast<std::int64_t>(dtype_size(p.dtype)) >= streaming_bytes();
   std::uint32_t grid = 0;  // not that of lines
   submit(context, call, kSoftmax, p,
          block_elements(call.outputs[0].elements(), 2 * static_cast<std::int64_t>(dtype_size(p.dtype)), grid) / p.n);

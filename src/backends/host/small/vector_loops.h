@@ -331,15 +331,18 @@ float max(const float* a, int64_t n) {
   return out;
 }
 
-float exp_sum(const float* a, float shift, float* out, int64_t n) {
+float exp_sum(const float* a, float shift, float* out, int64_t n, const float* ahead) {
   Vector total[2] = {};
   int64_t i = 0;
-  for (; i + 2 * kLanes <= n; i += 2 * kLanes)
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    if (ahead)
+      for (int k = 0; k < 2 * kLanes; k += 16) __builtin_prefetch(ahead + i + k, 0, 2);
     for (int k = 0; k < 2; ++k) {
       const Vector e = exponential(read<Vector>(a + i + k * kLanes) - shift);
       write(out + i + k * kLanes, e);
       total[k] += e;
     }
+  }
   for (; i < n; i += kLanes) {
     const int64_t rest = n - i < kLanes ? n - i : kLanes;
     Vector e = exponential(read_part(a + i, rest) - shift);

@@ -203,35 +203,9 @@ TW_INLINE Vector hyperbolic_tangent(Vector x) {
   return t < 0.625f ? near : with_sign(far, x);
 }
 
-// erf x = x · P(x²) up to 1, 1 - e^-G(|x|) beyond, 1 in f32 from 3.95.
+// erf x = x · P(x²) / Q(x²) up to 4, 1 in f32 beyond.
 TW_INLINE Vector error_function(Vector x) {
-  Vector t = absolute(x);
-  const Ints is_near = t < 1.0f;
-  t = t > 3.95f ? splat(3.95f) : t;
-  const Vector z = t * t;
-  Vector p = splat(7.8891193e-05f);
-  p = p * z - 0.000802084105f;
-  p = p * z + 0.00518953521f;
-  p = p * z - 0.0268544443f;
-  p = p * z + 0.112836003f;
-  p = p * z - 0.37612626f;
-  p = p * z - 5.98171468e-08f;
-  const Vector near = x * 1.12837917f + x * p;
-  Vector g = splat(-0.000192426043f);
-  g = g * t + 0.00300853699f;
-  g = g * t - 0.0220876411f;
-  g = g * t + 0.103640325f;
-  g = g * t + 0.637517035f;
-  g = g * t + 1.12747502f;
-  g = g * t + 0.000244713912f;
-  return is_near ? near : with_sign(1.0f - exponential_in_range(-g), x);
-}
-
-// x/2 · (1 + erf(x/√2)), with erf as a quotient of polynomials in u², u up to 4: cheaper than error_function, but its
-// errors near 1 are relative to 1, which is all that gelu shows.
-TW_INLINE Vector gelu_exact(Vector x) {
-  const Vector u = x * 0.707106781f;
-  const Vector z = u * u;
+  const Vector z = x * x;
   Vector p = splat(-1.32026585e-08f);
   p = p * z + 4.68486405e-06f;
   p = p * z + 0.000379611854f;
@@ -245,9 +219,13 @@ TW_INLINE Vector gelu_exact(Vector x) {
   q = q * z + 0.113958366f;
   q = q * z + 0.497465253f;
   q = q * z + 1.0f;
+  return absolute(x) >= 4.0f ? with_sign(splat(1.0f), x) : x * p / q;
+}
+
+// x/2 · (1 + erf(x/√2)): the error is that of erf near 1, relative to 1, which is all that gelu shows.
+TW_INLINE Vector gelu_exact(Vector x) {
   const Vector half = 0.5f * x;
-  const Vector near = u * p / q;
-  return half + half * (absolute(u) < 4.0f ? near : with_sign(splat(1.0f), u));
+  return half + half * error_function(x * 0.707106781f);
 }
 
 TW_INLINE Vector to_number(Ints mask) { return from_bits((Bits)mask & 0x3f800000u); }

@@ -26,9 +26,9 @@ struct Rows {
 inline constexpr Rows kOneRow = {};
 
 // Errors in units of the last place of f32, against the exact value, checked by tests: neg abs relu square add sub mul
-// div sqrt reciprocal maximum minimum 0.5; rsqrt exp log sin cos tanh erf sigmoid silu: kVectorUlp. gelu_tanh the
-// same, gelu kGeluUlp, in units of the last place of x/2, as their formulas cancel for negative x. Subnormal results
-// are kept; NaN and infinities propagate as in C. `out` may be an operand. No alignment is needed.
+// div sqrt reciprocal maximum minimum 0.5; rsqrt exp log sin cos tanh sigmoid silu: kVectorUlp. erf: kErfUlp. gelu_tanh
+// the same, gelu kGeluUlp, in units of the last place of x/2, as their formulas cancel for negative x. Subnormal
+// results are kept; NaN and infinities propagate as in C. `out` may be an operand. No alignment is needed.
 struct VectorTable {
   using Unary = void (*)(const void* a, void* out, std::int64_t n, const Rows& rows);
   using Binary = void (*)(const void* a, const void* b, void* out, std::int64_t n, const Rows& rows);
@@ -41,12 +41,14 @@ struct VectorTable {
   void (*copy_stream)(const void* in, void* out, std::int64_t bytes);
   float (*sum)(const float* a, std::int64_t n);
   float (*max)(const float* a, std::int64_t n);  // NaN if there is one; n > 0
-  // out[i] = e^(a[i] - shift), and their sum.
-  float (*exp_sum)(const float* a, float shift, float* out, std::int64_t n);
+  // out[i] = e^(a[i] - shift), and their sum. Meanwhile as many elements from `ahead` on are fetched into the
+  // second-level cache; null: none.
+  float (*exp_sum)(const float* a, float shift, float* out, std::int64_t n, const float* ahead);
   const char* name;
 };
 
 inline constexpr double kVectorUlp = 3.0;
+inline constexpr double kErfUlp = 6.0;
 inline constexpr double kGeluUlp = 8.0;
 
 extern const VectorTable kGenericTable;
