@@ -50,7 +50,10 @@ void listen_for_interrupt() {
 std::string prompt_of(const Options& options) {
   if (options.prompt != "-") return options.prompt;
   std::string text((std::istreambuf_iterator<char>(std::cin)), {});
-  if (!text.empty() && text.back() == '\n') text.pop_back();  // the one that `echo` and editors add
+  if (text.ends_with('\n')) {  // the one that `echo` and editors add, in either spelling
+    text.pop_back();
+    if (text.ends_with('\r')) text.pop_back();
+  }
   return text;
 }
 

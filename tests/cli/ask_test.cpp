@@ -62,6 +62,7 @@ TEST(Ask, ThePromptMayComeFromStdin) {
   const Outcome direct = run_program(ask(kBard, prompt));
   EXPECT_EQ(run_program(ask(kBard, "-"), {.input = prompt}).out, direct.out);
   EXPECT_EQ(run_program(ask(kBard, "-"), {.input = prompt + "\n"}).out, direct.out);
+  EXPECT_EQ(run_program(ask(kBard, "-"), {.input = prompt + "\r\n"}).out, direct.out);
 }
 
 TEST(Ask, TheModelMayComeFromTheEnvironment) {

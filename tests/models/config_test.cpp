@@ -194,6 +194,7 @@ TEST(Config, Yarn) {
   EXPECT_EQ(yarn({{"beta_slow", 0}}).beta_slow, 1);
   EXPECT_TRUE(yarn(Json::object()).truncate);
   EXPECT_FALSE(yarn({{"truncate", false}}).truncate);
+  EXPECT_FALSE(yarn({{"truncate", nullptr}}).truncate);  // a null is no true
 }
 
 TEST(Config, LengthsThatScalingAllows) {

@@ -101,6 +101,17 @@ TEST(Weights, NamesOfTheBareModelAreRead) {
   EXPECT_EQ(greedy(model), greedy(test_model("qwen3-base")));
 }
 
+// A head keeps its name, which tells nothing of the others.
+TEST(Weights, APrefixMayBeAbsentBesideAHead) {
+  const Scratch scratch;
+  const auto model = edited(scratch, "qwen3-head-dim", [](auto& tensors) {
+    named(tensors, "lm_head.weight");
+    for (auto& t : tensors)
+      if (t.name.starts_with("model.")) t.name = t.name.substr(6);
+  });
+  EXPECT_EQ(greedy(model), greedy(test_model("qwen3-head-dim")));
+}
+
 // safetensors does not promise alignment: a header of another length moves every tensor.
 TEST(Weights, UnalignedTensorsAreRead) {
   const Scratch scratch;

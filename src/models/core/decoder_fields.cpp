@@ -173,7 +173,8 @@ nn::RopeConfig read_rope(const Json& json, const nn::DecoderConfig& config, cons
     out.attention_factor = yarn_attention_factor(rope, out.factor, where);
     out.beta_fast = or_default("beta_fast", 32);
     out.beta_slow = or_default("beta_slow", 1);
-    out.truncate = optional_or<bool>(rope, "truncate", true, where);
+    // Only here does a null differ from nothing: the reference tests it as a condition.
+    out.truncate = optional_or<bool>(rope, "truncate", !rope.contains("truncate"), where);
   }
   return out;
 }

@@ -81,14 +81,16 @@ class Loader {
     return names_[0].pattern;
   }
 
-  // A file saved from the bare model lacks the leading "model.".
+  // A file saved from the bare model lacks the leading "model.". A head is no sign: it never had one.
   void find_prefix() {
-    for (const WeightName& name : names_)
-      if (checkpoint_->contains(fmt::format(fmt::runtime(name.pattern), 0))) return;
     constexpr std::string_view kModel = "model.";
-    for (const WeightName& name : names_)
-      bare_ |= name.pattern.starts_with(kModel) &&
-               checkpoint_->contains(fmt::format(fmt::runtime(name.pattern.substr(kModel.size())), 0));
+    const auto any = [&](std::size_t skipped) {
+      return std::any_of(names_.begin(), names_.end(), [&](const WeightName& name) {
+        return name.pattern.starts_with(kModel) &&
+               checkpoint_->contains(fmt::format(fmt::runtime(name.pattern.substr(skipped)), 0));
+      });
+    };
+    bare_ = !any(0) && any(kModel.size());
   }
 
   std::string published_name(Slot slot, std::int64_t layer) const {
