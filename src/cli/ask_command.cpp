@@ -77,6 +77,20 @@ engine::Sampling sampling_of(const Options& options, const hub::GenerationConfig
   return out;
 }
 
+// Settings of the model's generation_config.json that change what the reference generates and are not applied here.
+std::string ignored_settings(const hub::GenerationConfig& c) {
+  const std::pair<bool, const char*> all[] = {{c.typical_p != 1, "typical_p"},
+                                              {c.no_repeat_ngram_size != 0, "no_repeat_ngram_size"},
+                                              {c.min_new_tokens.value_or(0) != 0, "min_new_tokens"},
+                                              {!c.stop_strings.empty(), "stop_strings"},
+                                              {!c.suppress_tokens.empty(), "suppress_tokens"},
+                                              {!c.bad_words_ids.empty(), "bad_words_ids"}};
+  std::string out;
+  for (const auto& [set, name] : all)
+    if (set) out += (out.empty() ? "" : ", ") + std::string(name);
+  return out;
+}
+
 std::vector<std::int64_t> all_end_tokens(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b,
                                          const std::vector<std::int64_t>& c) {
   a.insert(a.end(), b.begin(), b.end());
@@ -160,6 +174,8 @@ void run(const Options& options) {
   const Program program;
   engine::Session session(program, flags);
   for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
+  if (const std::string ignored = ignored_settings(defaults); !ignored.empty())
+    fmt::print(stderr, "note: generation_config.json sets {}, which is not applied\n", ignored);
   if (!options.dummy())
     request.end_tokens = all_end_tokens(defaults.eos_token_ids, session.model().info().end_tokens, text->end_tokens());
 

@@ -65,6 +65,16 @@ TEST(Ask, ThePromptMayComeFromStdin) {
   EXPECT_EQ(run_program(ask(kBard, "-"), {.input = prompt + "\r\n"}).out, direct.out);
 }
 
+TEST(Ask, SettingsOfTheModelThatAreNotAppliedAreNamed) {
+  const Scratch scratch;
+  const auto model = copy_of_bard(scratch);
+  EXPECT_EQ(run_program(ask(model, "To be")).err.find("not applied"), std::string::npos);
+  change_json(model / "generation_config.json", "typical_p", 0.5);
+  change_json(model / "generation_config.json", "stop_strings", {"O!"});
+  const std::string note = "generation_config.json sets typical_p, stop_strings, which is not applied";
+  EXPECT_NE(run_program(ask(model, "To be")).err.find(note), std::string::npos);
+}
+
 TEST(Ask, TheModelMayComeFromTheEnvironment) {
   std::vector<std::string> arguments = ask(kBard, "To be, or not");
   const Outcome direct = run_program(arguments);

@@ -173,7 +173,7 @@ nn::RopeConfig read_rope(const Json& json, const nn::DecoderConfig& config, cons
     out.attention_factor = yarn_attention_factor(rope, out.factor, where);
     out.beta_fast = or_default("beta_fast", 32);
     out.beta_slow = or_default("beta_slow", 1);
-    // Only here does a null differ from nothing: the reference tests it as a condition.
+    // The reference tests it as a condition, so that a null is no true.
     out.truncate = optional_or<bool>(rope, "truncate", !rope.contains("truncate"), where);
   }
   return out;
