@@ -7,6 +7,24 @@
 namespace tilewright {
 namespace {
 
+// Names and values come from files that others wrote: control characters would act on the user's terminal. UTF-8 and
+// line breaks pass.
+std::string printable(const std::string& text) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const bool c1 = byte == 0xc2 && i + 1 < text.size() && (static_cast<unsigned char>(text[i + 1]) & 0xe0) == 0x80;
+    if ((byte >= 0x20 && byte != 0x7f && !c1) || byte == '\n' || byte == '\t') {
+      out += text[i];
+    } else {
+      const auto shown = c1 ? static_cast<unsigned char>(text[++i]) : byte;
+      out += {'\\', 'x', kDigits[shown >> 4], kDigits[shown & 15]};
+    }
+  }
+  return out;
+}
+
 std::string message_of(const ErrorText& text) {
   std::string out;
   if (text.code) out += std::to_string(*text.code) + (text.name.empty() ? "" : " " + text.name) + ": ";
@@ -24,7 +42,7 @@ std::string message_of(const ErrorText& text) {
 
 }  // namespace
 
-Error::Error(ErrorText text) : text_(std::move(text)), message_(message_of(text_)) {}
+Error::Error(ErrorText text) : text_(std::move(text)), message_(printable(message_of(text_))) {}
 
 void fail(ErrorText text) { throw Error(std::move(text)); }
 

@@ -24,16 +24,24 @@ struct Descriptor {
 };
 
 [[noreturn]] void cannot_open(const std::filesystem::path& path) {
+  const int error = errno;
   fail({.what = "cannot open the file",
-        .where = path.string(),
+        .where = path.empty() ? "\"\"" : path.string(),
         .expected = "",
-        .found = std::strerror(errno),
-        .fix = errno == ENOENT ? "check the path" : "check its permissions"});
+        .found = std::strerror(error),
+        .fix = error == EACCES || error == EPERM ? "check its permissions" : "check the path"});
+}
+
+// Without O_NONBLOCK, opening a pipe waits for a writer, perhaps for ever. Reading does wait, for one that is there.
+Descriptor open_to_read(const std::filesystem::path& path) {
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+  if (file.fd < 0) cannot_open(path);
+  ::fcntl(file.fd, F_SETFL, ::fcntl(file.fd, F_GETFL) & ~O_NONBLOCK);
+  return Descriptor{std::exchange(file.fd, -1)};
 }
 
 Descriptor open_regular(const std::filesystem::path& path, std::size_t& size) {
-  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file.fd < 0) cannot_open(path);
+  Descriptor file = open_to_read(path);
   struct stat info {};
   if (::fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode))
     fail({.what = "not a regular file",
@@ -82,8 +90,7 @@ void MappedFile::drop(std::span<const std::byte> part) const {
 }
 
 std::string read_text_file(const std::filesystem::path& path, std::size_t limit) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};  // a pipe is welcome too
-  if (file.fd < 0) cannot_open(path);
+  const Descriptor file = open_to_read(path);  // a pipe is welcome too
   std::string text;
   std::size_t done = 0;
   for (;;) {
@@ -95,6 +102,13 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
             .where = path.string(),
             .expected = "",
             .found = errno == EISDIR ? "a folder" : std::strerror(errno),
+            .fix = "check the path"});
+    struct stat info {};
+    if (n == 0 && done == 0 && ::fstat(file.fd, &info) == 0 && S_ISFIFO(info.st_mode))
+      fail({.what = "nothing came through the pipe",
+            .where = path.string(),
+            .expected = "a file, or a pipe that is written to",
+            .found = "no writer",
             .fix = "check the path"});
     if (n == 0) break;
     done += static_cast<std::size_t>(n);
@@ -109,7 +123,11 @@ std::string read_text_file(const std::filesystem::path& path, std::size_t limit)
   return text;
 }
 
-void write_file_atomically(const std::filesystem::path& path, const std::function<void(std::ostream&)>& write) {
+void write_file_atomically(const std::filesystem::path& given, const std::function<void(std::ostream&)>& write) {
+  std::error_code none;
+  const bool linked = std::filesystem::is_symlink(given, none);
+  const std::filesystem::path resolved = linked ? std::filesystem::weakly_canonical(given, none) : given;
+  const std::filesystem::path& path = resolved.empty() ? given : resolved;
   const std::filesystem::path temporary = path.string() + ".tmp" + std::to_string(::getpid());
   struct Cleanup {
     const std::filesystem::path& file;
@@ -126,6 +144,18 @@ void write_file_atomically(const std::filesystem::path& path, const std::functio
           .found = std::strerror(error),
           .fix = error == ENOSPC ? "free disk space" : "check that the folder exists and is writable"});
   };
+  // A device or a pipe is written to; renaming would put a file in its place.
+  if (const auto kind = std::filesystem::status(path, none); std::filesystem::is_directory(kind)) {
+    refuse(EISDIR);
+  } else if (std::filesystem::exists(kind) && !std::filesystem::is_regular_file(kind)) {
+    errno = 0;
+    std::ofstream out(given, std::ios::binary);
+    if (!out) refuse(errno ? errno : EIO);
+    write(out);
+    out.flush();
+    if (!out) refuse(errno ? errno : EIO);
+    return;
+  }
   {
     errno = 0;
     std::ofstream out(temporary, std::ios::binary | std::ios::trunc);

@@ -5,10 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
-#include <iostream>
-#include <iterator>
 #include <memory>
 #include <optional>
 #include <random>
@@ -18,6 +17,7 @@
 #include "cli/ask_prompt.h"
 #include "cli/exit_code.h"
 #include "cli/model_options.h"
+#include "cli/standard_input.h"
 #include "cli/usage.h"
 #include "engine/generate.h"
 #include "hub/generation_config.h"
@@ -49,12 +49,20 @@ void listen_for_interrupt() {
 
 std::string prompt_of(const Options& options) {
   if (options.prompt != "-") return options.prompt;
-  std::string text((std::istreambuf_iterator<char>(std::cin)), {});
+  std::string text = read_standard_input();
   if (text.ends_with('\n')) {  // the one that `echo` and editors add, in either spelling
     text.pop_back();
     if (text.ends_with('\r')) text.pop_back();
   }
   return text;
+}
+
+// CLI11 would take -1 for 2^64 - 1, and a number beyond 64 bits for the largest.
+std::string whole_number(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good = error == std::errc() && end == text.data() + text.size();
+  return good ? "" : "expected a whole number from 0 to 18446744073709551615, found " + text;
 }
 
 std::uint64_t random_seed() {
@@ -186,8 +194,8 @@ void run(const Options& options) {
   const engine::GenerateResult result = engine::generate(session, request);
   answer.add(text->finish());
   answer.end_line();
-  write_report(options, session, request, result, answer.text());
   print_figures(session, request, result, options, session.device().threads());
+  write_report(options, session, request, result, answer.text());
   if (result.reason == engine::FinishReason::interrupted) throw ExitCode{130};
 }
 
@@ -207,14 +215,16 @@ void add_ask_command(CLI::App& app) {
       ->check(CLI::Range(std::int64_t{1}, kMostTokens));
   const char* kOwn = " (default: the model's generation_config.json)";
   command->add_option("--temperature", options->temperature, std::string("0 takes the best token") + kOwn);
-  command->add_option("--top-k", options->top_k, std::string("Sample from the k best tokens; 0: from all") + kOwn);
+  command->add_option("--top-k", options->top_k, std::string("Sample from the k best tokens; 0: from all") + kOwn)
+      ->check(CLI::Range(std::int64_t{0}, kMostTokens));
   command->add_option("--top-p", options->top_p,
                       std::string("Sample from the best tokens that hold this probability") + kOwn);
   command->add_option("--min-p", options->min_p,
                       std::string("Drop tokens below this share of the best one's probability") + kOwn);
   command->add_option("--repetition-penalty", options->repetition_penalty,
                       std::string("Divide logits of tokens seen before") + kOwn);
-  command->add_option("--seed", options->seed, "Seed of the sampling (default: random, shown with the figures)");
+  command->add_option("--seed", options->seed, "Seed of the sampling (default: random, shown with the figures)")
+      ->check(whole_number, "");
   command->callback([options] { run(*options); });
 }
 

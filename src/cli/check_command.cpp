@@ -81,8 +81,8 @@ void run(const Options& options) {
   engine::Session session(program, session_flags);
   for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
   const engine::CheckResult result = engine::check_golden(session, golden);
-  write(options, result, session);
   print(result, session, golden);
+  write(options, result, session);
   if (result.verdict == engine::Verdict::different) throw ExitCode{1};
 }
 

@@ -47,7 +47,8 @@ void add_import_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("import", "Write a GGUF file as a Hugging Face model directory");
   command->add_option("file", options->file, "the GGUF file")->required();
   command->add_option("--output-dir", options->output_dir, "the directory to write; must be empty or absent")
-      ->required();
+      ->required()
+      ->check([](const std::string& text) { return text.empty() ? std::string("must not be empty") : ""; }, "");
   command
       ->add_option("--dtype", options->dtype,
                    "dtype of the weights (default: the file's float type, f32 if it is quantised)")

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 #include <string>
 #include <vector>
@@ -17,6 +18,17 @@ void register_commands(CLI::App& app);
 
 namespace {
 
+// A write that failed long before the end leaves nothing to flush, but its mark on the stream.
+void end_output() {
+  std::cout.flush();
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) || !std::cout)
+    tilewright::fail({.what = "the output could not be written",
+                      .where = "stdout",
+                      .expected = "",
+                      .found = "",
+                      .fix = "check that there is space left"});
+}
+
 int run(int argc, char** argv) {
   CLI::App app("Runs Hugging Face language models without Python, and shows what each optimisation buys.",
                "tilewright");
@@ -26,12 +38,14 @@ int run(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   try {
     app.parse(argc, argv);
-    if (std::fflush(stdout) != 0)
-      tilewright::fail(
-          {.what = "the output could not be written", .where = "stdout", .expected = "", .found = "", .fix = ""});
+    end_output();
     return 0;
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (error.get_exit_code() == 0) {  // --help, --version
+      app.exit(error);
+      end_output();
+      return 0;
+    }
     if (dynamic_cast<const CLI::RuntimeError*>(&error)) return error.get_exit_code();
     std::fprintf(stderr, "%s\n", tilewright::cli::usage_line(app, error, arguments).c_str());
     return 2;

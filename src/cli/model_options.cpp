@@ -28,6 +28,19 @@ std::function<void(std::uint64_t, std::uint64_t)> loading_progress() {
   };
 }
 
+// Better known before minutes of work than after them.
+void require_report_folder(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const bool is_folder = std::filesystem::is_directory(file, error);
+  if (!is_folder && std::filesystem::is_directory(folder, error)) return;
+  fail({.what = "the report cannot be written there",
+        .where = file.string(),
+        .expected = "--report-file: a file in a folder that exists",
+        .found = is_folder ? "a folder" : "no such folder",
+        .fix = ""});
+}
+
 }  // namespace
 
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_dummy) {
@@ -89,6 +102,7 @@ engine::SessionOptions session_options(const ModelOptions& options, const std::s
     if (!options.shape.empty()) throw WrongUsage(command, "--shape needs --weights dummy");
     out.model = model_directory(options, command);
   }
+  if (!options.report_file.empty()) require_report_folder(options.report_file);
   if (options.dtype != "auto") out.load.dtype = dtype_from_name(options.dtype);
   out.load.layers = options.layers;
   out.load.progress = loading_progress();

@@ -3,12 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
-#include <iterator>
 #include <memory>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "cli/standard_input.h"
 #include "hub/chat/chat_template_source.h"
 
 namespace tilewright::cli {
@@ -39,8 +38,7 @@ OrderedJson parse_ordered(const std::string& text, const std::string& where) {
 
 OrderedJson read_ordered(const std::string& path) {
   if (path != "-") return parse_ordered(read_text_file(path), path);
-  std::cin >> std::noskipws;
-  return parse_ordered(std::string(std::istreambuf_iterator<char>(std::cin), {}), "standard input");
+  return parse_ordered(read_standard_input(), "standard input");
 }
 
 OrderedJson settings(const std::vector<std::string>& given) {
@@ -77,6 +75,7 @@ void add_render_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("render", "Render a chat template: the text a chat model is given");
   command->add_option("model", options->model, "Model directory, or a template file")
       ->envname("MODEL_PATH")
+      ->check([](const std::string& name) { return name.empty() ? std::string("must not be empty") : ""; }, "")
       ->required();
   command->add_option("--messages", options->messages, "JSON list of {role, content}; - reads standard input")
       ->required();

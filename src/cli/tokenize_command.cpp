@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
-#include <iterator>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -16,6 +14,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "cli/standard_input.h"
 #include "hub/tokenizer/tokenizer.h"
 
 namespace tilewright::cli {
@@ -25,14 +24,6 @@ struct Options {
   std::string model, file = "-", format = "text";
   bool lines = false, decode = false, no_special_tokens = false;
 };
-
-std::string read_stdin() {
-  std::string out;
-  char buffer[1 << 16];
-  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, stdin)) out.append(buffer, count);
-  if (std::ferror(stdin)) fail({.what = "cannot be read", .where = "stdin", .found = std::strerror(errno)});
-  return out;
-}
 
 // Without their newlines; what follows the last newline is a line unless it is empty.
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -86,11 +77,13 @@ void run(const Options& options) {
   MappedFile mapped;
   std::string read;
   if (from_stdin) {
-    read = read_stdin();
-  } else {
+    read = read_standard_input();
+  } else if (std::filesystem::is_regular_file(options.file)) {
     mapped = MappedFile(options.file);
+  } else {
+    read = read_text_file(options.file);  // a pipe; or it says what is wrong
   }
-  const std::string_view text = from_stdin ? std::string_view(read) : mapped.text();
+  const std::string_view text = mapped.text().empty() ? std::string_view(read) : mapped.text();
   if (!options.decode && !options.lines) {
     print_encoded(tokenizer, text, options);
     return;
@@ -121,6 +114,7 @@ void add_tokenize_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("tokenize", "Print the token ids of a text, or the text of token ids");
   command->add_option("model", options->model, "a model directory or a tokenizer.json (default: $MODEL_PATH)")
       ->envname("MODEL_PATH")
+      ->check([](const std::string& name) { return name.empty() ? std::string("must not be empty") : ""; }, "")
       ->required();
   command->add_option("file", options->file, "the text; - is stdin")->capture_default_str();
   command->add_flag("--lines", options->lines, "each line is a text of its own");

@@ -30,11 +30,19 @@ void Session::begin(std::int64_t batch, std::int64_t length) {
   state_ = {};
   length_ = 0;
   const std::int64_t room = nn::round_up_to_bucket(std::max<std::int64_t>(length, 1));
+  const std::uint64_t needed = model_->state_bytes(batch, room);
   try {
+    // Buffers take memory only as they are written, one by one: asked for together here, not when the system has none.
+    if (const std::uint64_t free = device_->available_bytes(); needed > free)
+      fail({.what = "not enough memory on the device",
+            .where = device_->name(),
+            .expected = fmt::format("{} MiB", needed >> 20),
+            .found = fmt::format("{} MiB free", free >> 20),
+            .fix = ""});
     state_ = model_->make_state(*context_, batch, room);
   } catch (const Error& e) {
-    fail({.what = fmt::format("no memory for the key-value cache of {} positions ({} MiB): {}", room,
-                              model_->state_bytes(batch, room) >> 20, e.text().what),
+    fail({.what = fmt::format("no memory for the key-value cache of {} positions ({} MiB): {}", room, needed >> 20,
+                              e.text().what),
           .where = device_->name(),
           .expected = e.text().expected,
           .found = e.text().found,

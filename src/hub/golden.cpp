@@ -84,7 +84,15 @@ Golden read_golden(const std::filesystem::path& path) {
 
   Golden out;
   out.reference = metadata_field(file, "reference", where);
-  out.dtype = dtype_from_name(metadata_field(file, "dtype", where));
+  try {
+    out.dtype = dtype_from_name(metadata_field(file, "dtype", where));
+  } catch (const Error& error) {
+    fail({.what = "metadata \"dtype\": " + error.text().what,
+          .where = where,
+          .expected = error.text().expected,
+          .found = error.text().found,
+          .fix = kFix});
+  }
   out.model_type = metadata_field(file, "model_type", where);
   out.input_ids = copied(file.get("input_ids"), DType::i64, 2, where);
   out.logits = copied(file.get("logits"), DType::f32, 3, where);

@@ -37,6 +37,8 @@ class Device {
   virtual std::shared_ptr<void> allocate_pinned(std::size_t bytes) = 0;
 
   virtual MemoryStats memory_stats() const = 0;
+  // What allocations could still take, as far as is known. Only an estimate: others allocate too.
+  virtual std::size_t available_bytes() const { return SIZE_MAX; }
   virtual void reset_peak() = 0;
   virtual void trim() = 0;  // waits for all work and gives cached blocks back to the system
 

@@ -24,6 +24,7 @@ struct Outcome {
 struct RunOptions {
   std::string input;                                         // its standard input
   std::map<std::string, std::string> environment;            // added to ours; MODEL_PATH is unset unless given
+  std::string stdin_path;                                    // instead of `input`
   std::string stdout_path;                                   // instead of collecting stdout
   std::function<void(pid_t, const std::string&)> on_output;  // called with what stdout holds so far
   bool leave_after_first_output = false;                     // closes our end of its stdout, as `head` does
@@ -34,7 +35,7 @@ inline Outcome run_program(const std::vector<std::string>& arguments, const RunO
   if (pipe(in) || pipe(out) || pipe(err)) return {};
   const pid_t child = fork();
   if (child == 0) {
-    dup2(in[0], 0);
+    dup2(options.stdin_path.empty() ? in[0] : open(options.stdin_path.c_str(), O_RDONLY), 0);
     if (options.stdout_path.empty())
       dup2(out[1], 1);
     else

@@ -1,8 +1,11 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
+#include <vector>
 
 #include "backends/host/host_device.h"
 #include "base/error.h"
@@ -31,6 +34,33 @@ TEST(HostDevice, AnIdleDeviceUsesNoProcessorTime) {
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_LT(processor_seconds() - before, 0.05);
 }
+
+// Untouched pages cost nothing yet; what was promised must count all the same, or the system ends the process later.
+TEST(HostDevice, MemoryIsNotPromisedTwice) {
+  backends::host::HostDevice device(false, {.threads = 1});
+  const std::size_t free = device.available_bytes(), block = std::max(free / 8, std::size_t{64} << 20);
+  std::vector<runtime::MemoryRef> kept;
+  EXPECT_THROW(for (int i = 0; i < 64; ++i) kept.push_back(device.allocate(device.default_stream(), block)), Error);
+  EXPECT_GE(kept.size(), 1u);
+  EXPECT_LE(kept.size(), 12u);  // eight blocks fill it; others may give memory back meanwhile
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve address space themselves
+[[noreturn]] void open_with_more_threads_than_fit() {
+  const rlimit little{std::size_t{1} << 30, std::size_t{1} << 30};  // stacks of 8 MiB each
+  setrlimit(RLIMIT_AS, &little);
+  try {
+    backends::host::HostDevice device(false, {.threads = 1024});
+  } catch (const Error& error) {
+    std::_Exit(error.text().where == "--threads" ? 0 : 2);
+  }
+  std::_Exit(1);
+}
+
+TEST(HostDevice, TooManyThreadsAreAnErrorThatNamesThem) {
+  EXPECT_EXIT(open_with_more_threads_than_fit(), testing::ExitedWithCode(0), "");
+}
+#endif
 
 TEST(HostDevice, WorkStartsWithoutAWaitingCaller) {
   backends::host::HostDevice device(false, {.threads = 2});

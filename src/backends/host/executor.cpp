@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <climits>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -65,10 +66,22 @@ Executor::Executor(HostDevice& device, int threads, std::function<void()> become
       threads_(threads),
       becomes_busy_(std::move(becomes_busy)),
       becomes_idle_(std::move(becomes_idle)) {
-  for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this, worker] { worker_loop(worker); });
+  try {
+    for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this, worker] { worker_loop(worker); });
+  } catch (const std::system_error& error) {
+    const std::size_t started = workers_.size() + 1;
+    stop_workers();
+    fail({.what = "not enough threads",
+          .where = "--threads",
+          .expected = std::to_string(threads) + ", the caller counted",
+          .found = std::to_string(started) + ": " + error.code().message(),
+          .fix = "use fewer --threads, or raise the limit on processes (ulimit -u)"});
+  }
 }
 
-Executor::~Executor() {
+Executor::~Executor() { stop_workers(); }
+
+void Executor::stop_workers() {
   stop_.store(true, std::memory_order_seq_cst);
   wake_.fetch_add(1, std::memory_order_seq_cst);
   futex_wake_all(wake_);

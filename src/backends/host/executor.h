@@ -105,6 +105,7 @@ class Executor {
   bool run_from(StreamCore& stream, int worker);
   void finish_slot(StreamCore& stream, std::uint64_t number);
   void worker_loop(int worker);
+  void stop_workers();
   static void relax(int& idle);
 
   static constexpr int kMaxStreams = 64;

@@ -81,14 +81,23 @@ void copy_inline(const HostCall& call) {
   std::memcpy(call.buffers[0], from.data, from.bytes);
 }
 
-std::size_t available_memory() {
-  std::ifstream meminfo("/proc/meminfo");
-  for (std::string key; meminfo >> key;) {
+// A line of a file in /proc that counts kilobytes.
+std::size_t bytes_of(const char* file, const std::string& wanted, std::size_t otherwise) {
+  std::ifstream in(file);
+  for (std::string key; in >> key;) {
     std::size_t kib = 0;
-    if (key == "MemAvailable:" && meminfo >> kib) return kib * 1024;
-    meminfo.ignore(256, '\n');
+    if (key == wanted && in >> kib) return kib * 1024;
+    in.ignore(256, '\n');
   }
-  return SIZE_MAX;
+  return otherwise;
+}
+
+// The system gives pages when they are first written, so that what was taken and not yet written still counts as
+// available there; promised twice, it would end the program.
+std::size_t available_memory(std::size_t taken) {
+  const std::size_t available = bytes_of("/proc/meminfo", "MemAvailable:", SIZE_MAX);
+  const std::size_t written = bytes_of("/proc/self/status", "RssAnon:", taken);
+  return available - std::min(available, taken - std::min(taken, written));
 }
 
 std::string mebibytes(std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
@@ -251,13 +260,11 @@ runtime::MemoryRef HostDevice::allocate(runtime::Stream& stream, std::size_t byt
     block = allocator_->allocate(core.number(), bytes);
   }
   if (!block.address) {
-    const std::size_t free =
-        memory_limit_ ? memory_limit_ - std::min(memory_limit_, taken_.load()) : available_memory();
     fail({.what = "not enough memory on the device",
           .where = name(),
           .expected = mebibytes(bytes) + " for one buffer",
-          .found = mebibytes(free) + " free",
-          .fix = "use a smaller context (--ctx), batch or dtype, or free memory"});
+          .found = mebibytes(available_bytes()) + " free",
+          .fix = "use a shorter prompt, a smaller context (--ctx) or dtype, or free memory"});
   }
   return runtime::MemoryRef(new HostMemory(*this, bytes, block, &core));
 }
@@ -326,6 +333,10 @@ runtime::MemoryStats HostDevice::memory_stats() const {
   return stats;
 }
 
+std::size_t HostDevice::available_bytes() const {
+  return memory_limit_ ? memory_limit_ - std::min(memory_limit_, taken_.load()) : available_memory(taken_.load());
+}
+
 void HostDevice::trim() {
   executor_->finish_all();
   collect_deferred();
@@ -340,7 +351,7 @@ const runtime::Kernel* HostDevice::find_kernel(std::string_view name) const { re
 
 void* HostDevice::take(std::size_t bytes) {
   if (memory_limit_ && taken_.load() + bytes > memory_limit_) return nullptr;
-  if (bytes >= std::size_t{64} << 20 && bytes > available_memory())
+  if (bytes >= std::size_t{64} << 20 && bytes > available_memory(taken_.load()))
     return nullptr;  // the kernel would kill us later instead
   const std::size_t room = bytes + kPage;
   void* data = ::mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

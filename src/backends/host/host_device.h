@@ -30,6 +30,7 @@ class HostDevice : public runtime::Device {
   void* export_pointer(runtime::Memory& memory) override;
   std::shared_ptr<void> allocate_pinned(std::size_t bytes) override;
   runtime::MemoryStats memory_stats() const override;
+  std::size_t available_bytes() const override;
   void reset_peak() override { allocator_->reset_peak(); }
   void trim() override;
   double now() override;

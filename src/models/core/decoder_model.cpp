@@ -6,6 +6,7 @@
 #include "hub/safetensors/checkpoint.h"
 #include "models/core/dummy_weights.h"
 #include "models/core/weight_loader.h"
+#include "models/core/weight_placer.h"
 #include "nn/decoder.h"
 
 namespace tilewright::models {
@@ -99,8 +100,9 @@ std::unique_ptr<Model> make_dummy_model(ops::Context& context, const FamilyRegis
   nn::DecoderConfig config = read_config(*family, parse_json(shape->config, shape->name), shape->name);
   std::vector<std::string> notes = cut_layers(config, options);
   const DType dtype = options.dtype.value_or(config.stated_dtype.value_or(DType::bf16));
-  nn::DecoderWeights weights = dummy_weights(context, config, dtype, options);
   const std::uint64_t bytes = weight_bytes(config, dtype);
+  require_memory_for_weights(context, bytes, shape->name);
+  nn::DecoderWeights weights = dummy_weights(context, config, dtype, options);
   auto model = std::make_unique<DecoderModel>(std::move(config), std::move(weights));
   model->mutable_info().weight_bytes = bytes;
   notes.insert(notes.begin(), "the weights are random");

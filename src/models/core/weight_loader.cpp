@@ -146,6 +146,7 @@ class Loader {
         total_ += static_cast<std::uint64_t>(view(name.slot, layer).shape.elements()) * dtype_size(out_.weights.dtype);
     }
     out_.bytes = total_;
+    require_memory_for_weights(context_, total_, config_.family);
   }
 
   // The bytes of the file as a device tensor of the file's dtype: the mapping itself, or a copy of bytes that are not

@@ -1,5 +1,9 @@
 #include "models/core/weight_placer.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
+
 namespace tilewright::models {
 
 using nn::Slot;
@@ -28,6 +32,16 @@ std::vector<Tensor> WeightPlacer::place(std::span<const Shape> parts) const {
                           : Tensor(memory, dtype_, parts[i], contiguous_strides(parts[i]), first));
   }
   return out;
+}
+
+void require_memory_for_weights(const ops::Context& context, std::uint64_t bytes, const std::string& model) {
+  const std::uint64_t free = context.device().available_bytes();
+  if (bytes <= free) return;
+  fail({.what = "not enough memory for the weights of " + model,
+        .where = context.device().name(),
+        .expected = fmt::format("{} MiB", bytes >> 20),
+        .found = fmt::format("{} MiB free", free >> 20),
+        .fix = "use a smaller model, fewer --layers, a smaller --dtype, or free memory"});
 }
 
 std::span<const std::vector<Slot>> matrix_groups() {

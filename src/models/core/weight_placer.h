@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "nn/decoder_weights.h"
@@ -25,6 +26,10 @@ class WeightPlacer {
   DType dtype_;
   const ops::WeightPacker* packer_;
 };
+
+// Throws Error if the device has less memory left than the weights of `model` take. A system without enough may end the
+// program instead of refusing an allocation.
+void require_memory_for_weights(const ops::Context& context, std::uint64_t bytes, const std::string& model);
 
 // Matrices that lie in one buffer, in this order.
 std::span<const std::vector<nn::Slot>> matrix_groups();
