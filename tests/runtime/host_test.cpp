@@ -45,7 +45,7 @@ TEST(HostDevice, MemoryIsNotPromisedTwice) {
   EXPECT_LE(kept.size(), 12u);  // eight blocks fill it; others may give memory back meanwhile
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they reserve address space themselves
+#if !defined(TILEWRIGHT_SANITIZED)  // sanitizers reserve address space themselves
 [[noreturn]] void open_with_more_threads_than_fit() {
   const rlimit little{std::size_t{1} << 30, std::size_t{1} << 30};  // stacks of 8 MiB each
   setrlimit(RLIMIT_AS, &little);
