@@ -123,6 +123,21 @@ std::string blocks_may_wait_for_lower_ones(const Setup& setup) {
   return {};
 }
 
+// With a free worker nobody has to wait for such a launch: that worker starts the blocks in order, so none waits for
+// ever.
+std::string ordered_launches_need_no_waiting_caller(const Setup& setup) {
+  const auto device = setup.open(0);
+  Stream& stream = device->default_stream();
+  const Tensor sum = to_device(stream, HostTensor(DType::i32, {1}));
+  stream.synchronize();
+  Launch launch = launch_of(*device, "cts.phases", 16);
+  launch.ordered = true;
+  launch.add_buffer(read_write_arg(sum));
+  stream.submit(launch);
+  for (int i = 0; i < 5000 && !stream.query(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return stream.query() ? "" : "blocks wait for lower ones that were not started";
+}
+
 std::string events_order_streams(const Setup& setup) {
   const auto device = setup.open(0);
   Stream& first = device->default_stream();
@@ -323,6 +338,7 @@ const std::vector<Check>& checks() {
       TW_CHECK_ROW(submission_does_not_wait),
       TW_CHECK_ROW(every_block_runs_once),
       TW_CHECK_ROW(blocks_may_wait_for_lower_ones),
+      TW_CHECK_ROW(ordered_launches_need_no_waiting_caller),
       TW_CHECK_ROW(events_order_streams),
       TW_CHECK_ROW(events_time_work),
       TW_CHECK_ROW(query_turns_true),
