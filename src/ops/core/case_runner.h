@@ -12,7 +12,7 @@ namespace tilewright::ops {
 struct CaseResult {
   std::string op, id;
   std::string path;        // "decomposition" or a candidate's name
-  bool pass = false;       // within the case's tolerance everywhere; false if refused
+  bool pass = false;       // within the case's tolerance everywhere, integers equal; false if refused
   std::string refusal;     // why the candidate does not serve this case; empty if it ran
   double worst_error = 0;  // largest |difference| of any output
   double worst_ratio = 0;  // of the tolerance

@@ -6,10 +6,15 @@
 namespace tilewright::ops {
 namespace {
 
+// The call's own output if it names one (call_into).
 Tensors allocate_outputs(Context& context, const OpCall& call) {
   Tensors out;
   for (const OutputSpec& spec : call.op.schema.infer(call)) {
-    if (spec.alias_of_input >= 0) {
+    if (!call.outputs.empty()) {
+      const Tensor& given = call.outputs[static_cast<std::size_t>(out.size())];
+      TW_CHECK(given.dtype() == spec.dtype && given.shape() == spec.shape && given.contiguous());
+      out.push_back(given);
+    } else if (spec.alias_of_input >= 0) {
       out.push_back(call.input(spec.alias_of_input));
     } else if (spec.strides.rank() == spec.shape.rank() && spec.shape.rank() > 0) {
       Tensor dense = context.empty(spec.dtype, spec.shape);
@@ -68,6 +73,14 @@ Tensors select_and_run(Context& context, const OpCall& call) {
         .fix = reasons.empty() ? "run on another device" : ""});
 }
 
+Tensors watch_and_run(Context& context, const OpCall& call) {
+  if (!context.observer()) return select_and_run(context, call);
+  context.observer()->call_begins(call, context.path());
+  Tensors outputs = select_and_run(context, call);
+  context.observer()->call_ends(OpCall{call.op, call.inputs, call.attributes, outputs.span()}, context.path());
+  return outputs;
+}
+
 }  // namespace
 
 Context::Context(const Registry& registry, runtime::Stream& stream, const Switches& switches, Observer* observer,
@@ -89,12 +102,7 @@ void Context::submit(runtime::Launch& launch) {
 }
 
 Tensors call_all(Context& context, OpName name, std::span<const Tensor> inputs, const Attributes& attributes) {
-  const OpCall call{context.registry().get(name), inputs, attributes, {}};
-  if (!context.observer()) return select_and_run(context, call);
-  context.observer()->call_begins(call, context.path());
-  Tensors outputs = select_and_run(context, call);
-  context.observer()->call_ends(OpCall{call.op, inputs, attributes, outputs.span()}, context.path());
-  return outputs;
+  return watch_and_run(context, OpCall{context.registry().get(name), inputs, attributes, {}});
 }
 
 Tensors call_all(Context& context, OpName name, std::initializer_list<Tensor> inputs, const Attributes& attributes) {
@@ -105,6 +113,13 @@ Tensor call(Context& context, OpName name, std::initializer_list<Tensor> inputs,
   Tensors outputs = call_all(context, name, inputs, attributes);
   TW_CHECK(outputs.size() == 1);
   return std::move(outputs[0]);
+}
+
+void call_into(Context& context, OpName name, std::initializer_list<Tensor> inputs, const Tensor& output,
+               const Attributes& attributes) {
+  const Op& op = context.registry().get(name);
+  TW_CHECK(op.schema.kind == OpKind::small && op.schema.outputs.size() == 1);
+  watch_and_run(context, OpCall{op, std::span<const Tensor>(inputs.begin(), inputs.size()), attributes, {&output, 1}});
 }
 
 Tensors call_candidate(Context& context, const Op& op, const Candidate* candidate, std::span<const Tensor> inputs,

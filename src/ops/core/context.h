@@ -71,6 +71,11 @@ Tensors call_all(Context& context, OpName op, std::span<const Tensor> inputs, co
 // The same for ops with one output.
 Tensor call(Context& context, OpName op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
 
+// A small op with one output that is written to `output`, as with an eager framework's out=: a contiguous tensor (rows
+// of a larger one) of the dtype and shape that the op infers.
+void call_into(Context& context, OpName op, std::initializer_list<Tensor> inputs, const Tensor& output,
+               const Attributes& attributes = {});
+
 // Runs exactly this candidate (or the decomposition if null), whatever the switches say. For checking and timing.
 Tensors call_candidate(Context& context, const Op& op, const Candidate* candidate, std::span<const Tensor> inputs,
                        const Attributes& attributes);

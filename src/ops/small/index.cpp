@@ -1,5 +1,6 @@
 // Operators that read or write at places held in a tensor of indices: embedding, index_select, gather, index_copy,
-// cache_write. An index outside its range is a fault of device work; references abort on it.
+// scatter_, cache_write; and floor_divide, which makes row numbers of flat ones. An index outside its range is a fault
+// of device work; references abort on it.
 #include <algorithm>
 #include <vector>
 
@@ -129,6 +130,55 @@ std::vector<HostTensor> evaluate_index_copy(std::span<const HostTensor> in, cons
   return {out};
 }
 
+std::vector<OutputSpec> infer_scatter(const OpCall& call) {
+  require_inputs(call, 2, 2);
+  require_strided(call);
+  require_index(call, 1);
+  const Shape& shape = call.input(0).shape();
+  require_rank(call, 1, shape.rank());
+  if (shape.rank() == 0) fail_argument(call, "self", "at least one dim", "a scalar");
+  const int axis = axis_attribute(call, shape.rank());
+  for (int i = 0; i < shape.rank(); ++i)
+    if (i != axis && call.input(1).dim(i) > shape[i])
+      fail_argument(call, "index", "no extent beyond " + to_string(shape) + " outside the dim",
+                    to_string(call.input(1).shape()));
+  if (!call.attributes.has("value")) fail_argument(call, "value", "an attribute", "nothing");
+  return {{.dtype = call.input(0).dtype(), .shape = shape, .alias_of_input = 0}};
+}
+
+std::vector<HostTensor> evaluate_scatter(std::span<const HostTensor> in, const Attributes& attributes) {
+  const int axis = axis_of(attributes, in[0].shape.rank());
+  HostTensor out = in[0];
+  if (in[1].elements() == 0) return {out};
+  const Strides strides = contiguous_strides(out.shape);
+  Index index(in[1].shape);
+  std::int64_t flat = 0;
+  do {
+    const std::int64_t to = checked(in[1].at(flat++), out.shape[axis]);
+    out.set(index.offset(strides) + (to - index[axis]) * strides[axis], attributes.number("value", 0));
+  } while (index.next());
+  return {out};
+}
+
+std::vector<OutputSpec> infer_floor_divide(const OpCall& call) {
+  require_inputs(call, 1, 1);
+  require_strided(call);
+  require_index(call, 0);
+  const std::int64_t other = call.attributes.integer("other", 0);
+  if (other < 1) fail_argument(call, "other", "1 or more", std::to_string(other));
+  return {{.dtype = call.input(0).dtype(), .shape = call.input(0).shape()}};
+}
+
+std::vector<HostTensor> evaluate_floor_divide(std::span<const HostTensor> in, const Attributes& attributes) {
+  HostTensor out(in[0].dtype, in[0].shape);
+  const std::int64_t other = attributes.integer("other", 1);
+  for (std::int64_t i = 0; i < out.elements(); ++i) {
+    const auto value = static_cast<std::int64_t>(in[0].at(i));
+    out.set(i, static_cast<double>(value / other - (value % other < 0)));
+  }
+  return {out};
+}
+
 std::vector<OutputSpec> infer_cache_write(const OpCall& call) {
   require_inputs(call, 3, 3);
   require_strided(call);
@@ -204,6 +254,23 @@ void add_index_ops(Registry& registry) {
     registry.add(std::move(schema));
     registry.set_reference(row.name, row.evaluate);
   }
+  OpSchema scatter;
+  scatter.name = "scatter_";
+  scatter.summary = "self[… index[…] …] = value along a dim, in place";
+  scatter.inputs = {{"self"}, {"index"}};
+  scatter.attributes = {{"dim", "int", "the dim that the index counts along"}, {"value", "float", "what is written"}};
+  scatter.infer = infer_scatter;
+  scatter.unit = Unit::move;
+  registry.add(std::move(scatter));
+  registry.set_reference("scatter_", evaluate_scatter);
+  OpSchema divide;
+  divide.name = "floor_divide";
+  divide.summary = "⌊self / other⌋ of integers";
+  divide.inputs = {{"self"}};
+  divide.attributes = {{"other", "int", "1 or more"}};
+  divide.infer = infer_floor_divide;
+  registry.add(std::move(divide));
+  registry.set_reference("floor_divide", evaluate_floor_divide);
 }
 
 }  // namespace tilewright::ops

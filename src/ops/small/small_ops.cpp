@@ -7,6 +7,7 @@ void register_small(Registry& registry) {
   add_reduce_ops(registry);
   add_move_ops(registry);
   add_index_ops(registry);
+  add_order_ops(registry);
   add_matmul_ops(registry);
 }
 

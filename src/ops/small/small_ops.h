@@ -11,6 +11,7 @@ void add_elementwise_ops(Registry& registry);
 void add_reduce_ops(Registry& registry);
 void add_move_ops(Registry& registry);
 void add_index_ops(Registry& registry);
+void add_order_ops(Registry& registry);
 void add_matmul_ops(Registry& registry);
 
 }  // namespace tilewright::ops

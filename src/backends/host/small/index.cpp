@@ -1,5 +1,5 @@
-// embedding, index_select, gather, index_copy and cache_write on the host: copies of which one side is displaced by a
-// tensor of indices.
+// embedding, index_select, gather, index_copy, scatter_ and cache_write on the host: copies of which one side is
+// displaced by a tensor of indices; and floor_divide, which makes row numbers of flat ones.
 #include <cstring>
 
 #include "backends/host/host_kernel.h"
@@ -250,6 +250,95 @@ void run_cache_write(ops::Context& context, const ops::OpCall& call) {
           .writes_indexed = true});
 }
 
+// ---- one value written at indices; quotients of indices
+
+struct ScatterParameters {
+  Walk<2> walk;  // of the target without its dim (0) and the indices (1)
+  std::int64_t scale, limit, block;
+  std::uint64_t bits;  // of the value
+  std::uint8_t size;
+  bool wide_indices;
+};
+
+struct DivideParameters {
+  Walk<2> walk;  // of the output (0) and the input (1)
+  std::int64_t other, block;
+  bool wide;
+};
+
+void scatter_blocks(const HostCall& call) {
+  const auto& p = parameters_of<ScatterParameters>(call);
+  const std::int64_t begin = call.begin * p.block, end = std::min(call.end * p.block, p.walk.total);
+  Cursor cursor(p.walk, begin);
+  for (std::int64_t i = begin; i < end; ++i, cursor.advance(p.walk, 1)) {
+    const std::int64_t at = cursor.offset(p.walk, 1);
+    const std::int64_t index = p.wide_indices ? static_cast<const std::int64_t*>(call.buffers[1])[at]
+                                              : static_cast<const std::int32_t*>(call.buffers[1])[at];
+    if (index < 0 || index >= p.limit) {
+      call.fault(call, "scatter_: an index is outside the dim", index);
+      continue;
+    }
+    std::memcpy(static_cast<std::byte*>(call.buffers[0]) + (cursor.offset(p.walk, 0) + index * p.scale) * p.size,
+                &p.bits, p.size);
+  }
+}
+const runtime::Kernel kScatter = host_kernel("scatter", &scatter_blocks);
+
+template <typename T>
+void divide_all(const HostCall& call, const DivideParameters& p) {
+  const std::int64_t begin = call.begin * p.block, end = std::min(call.end * p.block, p.walk.total);
+  Cursor cursor(p.walk, begin);
+  for (std::int64_t i = begin; i < end; ++i, cursor.advance(p.walk, 1)) {
+    const std::int64_t value = static_cast<const T*>(call.buffers[1])[cursor.offset(p.walk, 1)];
+    static_cast<T*>(call.buffers[0])[cursor.offset(p.walk, 0)] =
+        static_cast<T>(value / p.other - (value % p.other < 0));
+  }
+}
+
+void divide_blocks(const HostCall& call) {
+  const auto& p = parameters_of<DivideParameters>(call);
+  p.wide ? divide_all<std::int64_t>(call, p) : divide_all<std::int32_t>(call, p);
+}
+const runtime::Kernel kFloorDivide = host_kernel("floor_divide", &divide_blocks);
+
+void run_scatter(ops::Context& context, const ops::OpCall& call) {
+  const Tensor &self = call.input(0), &index = call.input(1);
+  if (index.elements() == 0) return;
+  const int axis = axis_of(call, self.rank());
+  Strides self_strides = self.strides();
+  self_strides[axis] = 0;
+  const Strides strides[2] = {self_strides, index.strides()};
+  ScatterParameters p{.walk = collapse<2>(index.shape(), strides, 2),
+                      .scale = self.strides()[axis],
+                      .limit = self.shape()[axis],
+                      .size = static_cast<std::uint8_t>(dtype_size(self.dtype())),
+                      .wide_indices = index.dtype() == DType::i64};
+  store_element(self.dtype(), &p.bits, call.attributes.number("value", 0));
+  runtime::Launch launch = ops::make_launch(kScatter, call);
+  launch.cost.bytes_read = ops::tensor_bytes({&index, 1});
+  launch.cost.bytes_written = static_cast<double>(index.elements()) * static_cast<double>(p.size);
+  p.block = block_elements(p.walk.total, 16, launch.grid);
+  launch.add_buffer(runtime::read_write_arg(self));
+  launch.add_buffer(runtime::read_arg(index));
+  launch.set_parameters(p);
+  context.submit(launch);
+}
+
+void run_floor_divide(ops::Context& context, const ops::OpCall& call) {
+  const Tensor &in = call.input(0), &out = call.outputs[0];
+  if (out.elements() == 0) return;
+  const Strides strides[2] = {out.strides(), in.strides()};
+  DivideParameters p{.walk = collapse<2>(out.shape(), strides, 2),
+                     .other = call.attributes.integer("other", 1),
+                     .wide = in.dtype() == DType::i64};
+  runtime::Launch launch = ops::make_launch(kFloorDivide, call);
+  p.block = block_elements(p.walk.total, 16, launch.grid);
+  launch.add_buffer(runtime::write_arg(out));
+  launch.add_buffer(runtime::read_arg(in));
+  launch.set_parameters(p);
+  context.submit(launch);
+}
+
 }  // namespace
 
 void add_index_candidates(ops::Registry& registry) {
@@ -262,6 +351,8 @@ void add_index_candidates(ops::Registry& registry) {
   add_small(registry, "index_select", run_index_select);
   add_small(registry, "gather", run_gather);
   add_small(registry, "index_copy", run_index_copy);
+  add_small(registry, "scatter_", run_scatter);
+  add_small(registry, "floor_divide", run_floor_divide);
   add_small(registry, "cache_write", run_cache_write);
 }
 

@@ -12,6 +12,7 @@ void add_small_candidates(ops::Registry& registry) {
   add_reduce_candidates(registry);
   add_move_candidates(registry);
   add_index_candidates(registry);
+  add_order_candidates(registry);
 }
 
 std::string refuse_packed(ops::Context&, const ops::OpCall& call) {

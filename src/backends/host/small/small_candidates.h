@@ -11,6 +11,7 @@ void add_elementwise_candidates(ops::Registry& registry);
 void add_reduce_candidates(ops::Registry& registry);
 void add_move_candidates(ops::Registry& registry);
 void add_index_candidates(ops::Registry& registry);
+void add_order_candidates(ops::Registry& registry);
 
 // A candidate of kind small that refuses packed layouts and otherwise runs `run`.
 void add_small(ops::Registry& registry, const char* op, void (*run)(ops::Context&, const ops::OpCall&));
