@@ -17,6 +17,12 @@ The reference rounds every intermediate to the model dtype; a kernel that keeps 
   scaled_masked_softmax(scores, mask; scale) -> out           scores [B, heads, S, T], mask [B or 1, 1, S, T], additive; softmax in f32
   attention(q, k, v, mask; scale, causal, window) -> out      eager_attention_forward; q [B, heads, S, D], k and v [B, kv heads, T, D],
                                                     out [B, S, heads, D]; the mask says causal and window (0: none) as well
+  moe_gate_top_k(logits, bias; as in our schema) -> weights, indices      Qwen3MoeTopKRouter, MiniMaxM2TopKRouter, DeepseekV3TopkRouter (groups
+                                                    as in LLaDA2, whose code is not in transformers), each with an identity matrix as its
+                                                    linear layer; sorted by biased score, which the last two leave open; indices i32
+  grouped_gemm(x, weights, offsets) -> out          _grouped_linear of transformers' grouped_mm experts; offsets i32 with the leading 0
+  expert_ffn(x, weights, indices, gate_up, down; activation, alpha, limit) -> out       grouped_mm_experts_forward (the default) of
+                                                    Qwen3MoeExperts, MiniMaxM2Experts, Gemma4TextExperts, MiniMaxM3VLExperts
 """
 import json
 import os
@@ -27,7 +33,13 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 import torch
 import transformers
 from transformers.activations import ACT2FN
+from transformers.integrations import moe
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3TopkRouter
+from transformers.models.gemma4.modeling_gemma4 import Gemma4TextExperts
+from transformers.models.minimax_m2.modeling_minimax_m2 import MiniMaxM2Experts, MiniMaxM2TopKRouter
+from transformers.models.minimax_m3_vl.modeling_minimax_m3_vl import MiniMaxM3VLExperts
 from transformers.models.qwen3 import modeling_qwen3 as reference
+from transformers.models.qwen3_moe.modeling_qwen3_moe import Qwen3MoeExperts, Qwen3MoeTopKRouter
 
 from make_golden import reference_versions
 from op_formulas import exact
@@ -47,20 +59,25 @@ class File:
         self.seed += 1
         return (scale * torch.randn(shape, generator=torch.Generator().manual_seed(self.seed))).to(DTYPES[dtype])
 
-    def add(self, case, dtype, function, attributes=None, note="", **inputs):
+    def add(self, case, dtype, function, attributes=None, note="", out_dtypes=None, **inputs):
         case = f"{case}_{dtype}"
         assert case not in self.cases
         with torch.no_grad():
             results = function(**inputs)
         results = results if isinstance(results, tuple) else (results,)
-        assert len(results) == len(self.outputs) and all(r.dtype == DTYPES[dtype] for r in results)
+        out_dtypes = out_dtypes or [DTYPES[dtype]] * len(self.outputs)
+        assert [r.dtype for r in results] == out_dtypes, (case, [r.dtype for r in results])
         if "special" not in case:
             assert all(torch.isfinite(r).all() for r in results), case
         error = {name: None for name in self.outputs}
         if "special" not in case:
-            wanted = exact(self.op, {name: value.double() for name, value in inputs.items()}, attributes or {})
+            wide = {name: value.double() if value.is_floating_point() else value for name, value in inputs.items()}
+            wanted = exact(self.op, wide, attributes or {})
             for name, value, want in zip(self.outputs, results, wanted, strict=True):
                 error[name] = float(f"{(value.double() - want).abs().max().item():.3g}")
+                if not value.is_floating_point():
+                    assert error[name] == 0, case
+                    continue
                 share = error[name] / want.abs().max().item()
                 assert share < {"f32": 1e-5, "bf16": 0.06, "f16": 0.008}[dtype], (case, share)
         for name, value in [*inputs.items(), *zip(self.outputs, results)]:
@@ -298,6 +315,122 @@ def attention_file():
     file.write()
 
 
+def identity_router(kind, experts, **config):
+    """A router whose logits are its input."""
+    module = kind(types.SimpleNamespace(num_experts=experts, num_local_experts=experts, hidden_size=experts, **config))
+    module.weight = torch.nn.Parameter(torch.eye(experts))
+    return module
+
+
+def gate_file():
+    file = File("moe_gate_top_k", outputs=("weights", "indices"))
+
+    def distinct(tokens, experts, dtype):
+        """Logits from -3 to 3 of which no two in a row are equal in any dtype: which of equals an unsorted topk takes is left open."""
+        rows = [torch.randperm(experts, generator=torch.Generator().manual_seed(1000 * experts + row)) for row in range(tokens)]
+        return (torch.stack(rows) * (6 / experts) - 3).to(DTYPES[dtype])
+
+    def ordered(weights, indices, choice):
+        place = torch.argsort(choice.gather(1, indices), dim=-1, descending=True)
+        return weights.gather(1, place), indices.gather(1, place).to(torch.int32)
+
+    for dtype in DTYPES:
+        def softmax(name, tokens, experts, k, renormalise=True, note=""):
+            def run(logits):
+                router = identity_router(Qwen3MoeTopKRouter, experts, num_experts_per_tok=k, norm_topk_prob=renormalise).to(DTYPES[dtype])
+                _, weights, indices = router(logits)
+                return ordered(weights, indices, logits)
+            file.add(name, dtype, run, {"k": k, "score": "softmax", "renormalise": renormalise, "dtype": dtype}, note,
+                     out_dtypes=[DTYPES[dtype], torch.int32], logits=distinct(tokens, experts, dtype))
+
+        def sigmoid(name, tokens, experts, k, low, high, note=""):
+            bias = torch.linspace(low, high, experts)[torch.randperm(experts, generator=torch.Generator().manual_seed(experts))]
+
+            def run(logits, bias):
+                router = identity_router(MiniMaxM2TopKRouter, experts, num_experts_per_tok=k).to(DTYPES[dtype])
+                _, weights, indices = router(logits, bias)
+                return ordered(weights, indices, logits.float().sigmoid() + bias)
+            file.add(name, dtype, run, {"k": k, "score": "sigmoid", "renormalise": True}, note, out_dtypes=[torch.float32, torch.int32],
+                     logits=distinct(tokens, experts, dtype), bias=bias)
+
+        def groups(name, tokens, experts, k, count, kept, low, high, renormalise=True, scale=2.5, note=""):
+            bias = torch.linspace(low, high, experts)[torch.randperm(experts, generator=torch.Generator().manual_seed(experts + 1))]
+
+            def run(logits, bias):
+                router = identity_router(DeepseekV3TopkRouter, experts, num_experts_per_tok=k, routed_scaling_factor=scale, n_group=count,
+                                         topk_group=kept, norm_topk_prob=renormalise)
+                router.e_score_correction_bias.copy_(bias)
+                _, weights, indices = router(logits)
+                return ordered(weights, indices, logits.float().sigmoid() + bias)
+            attributes = {"k": k, "score": "sigmoid", "n_group": count, "topk_group": kept, "renormalise": renormalise,
+                          "renormalise_eps": 1e-20, "scale": scale}
+            file.add(name, dtype, run, attributes, note, out_dtypes=[torch.float32, torch.int32], logits=distinct(tokens, experts, dtype), bias=bias)
+        softmax("softmax", 5, 32, 8)
+        softmax("one_token", 1, 16, 2)
+        softmax("many_tokens", 33, 24, 3, renormalise=False)
+        softmax("one_expert", 5, 8, 1)
+        softmax("every_expert", 3, 6, 6)
+        sigmoid("sigmoid", 5, 32, 4, -0.5, 0.5)
+        sigmoid("sigmoid_many", 33, 16, 2, 0.0, 4.0, note="the bias decides, the weights do not show it")
+        sigmoid("sigmoid_negative", 5, 16, 4, -3.0, -1.5, note="every biased score is negative")
+        groups("groups", 5, 32, 8, 8, 4, -0.3, 0.3)
+        groups("groups_negative", 33, 24, 4, 4, 2, -3.0, -1.5, note="every biased score is negative: groups left out must not win with 0")
+        groups("groups_one_expert", 5, 16, 1, 4, 1, -0.3, 0.3, renormalise=False)
+    file.write()
+
+
+def grouped_gemm_file():
+    file = File("grouped_gemm")
+    for dtype in DTYPES:
+        def case(name, sizes, inner, columns, note=""):
+            offsets = torch.tensor([0, *sizes]).cumsum(0).to(torch.int32)
+            rows = int(offsets[-1])
+            file.add(name, dtype, lambda x, weights, offsets: moe._grouped_linear(x, weights, offsets[1:].contiguous()), {}, note,
+                     x=file.random(rows, inner, dtype=dtype), weights=file.random(len(sizes), columns, inner, dtype=dtype, scale=inner**-0.5),
+                     offsets=offsets)
+        case("plain", [2, 1, 2], 40, 32)
+        case("empty", [0, 3, 0, 0, 2, 0], 32, 16)
+        case("one_row", [0, 0, 1], 32, 24)
+        case("all_to_one", [0, 33, 0], 24, 16)
+        case("tails", [7, 1, 12, 0, 13], 72, 40)
+    file.write()
+
+
+def expert_ffn_file():
+    file = File("expert_ffn")
+    kinds = {"qwen3_moe": (Qwen3MoeExperts, "silu"), "minimax_m2": (MiniMaxM2Experts, "silu"), "gemma4": (Gemma4TextExperts, "gelu_tanh"),
+             "minimax_m3": (MiniMaxM3VLExperts, "swigluoai")}
+    for dtype in DTYPES:
+        def case(name, family, tokens, k, experts, width=24, inner=8, choose=None, note="", spread=1.0, **swiglu):
+            kind, activation = kinds[family]
+            own = family == "qwen3_moe"  # weights in the model's dtype; f32 in the others
+            act = "gelu_pytorch_tanh" if activation == "gelu_tanh" else "silu"
+            config = types.SimpleNamespace(num_experts=experts, num_local_experts=experts, hidden_size=width, moe_intermediate_size=inner,
+                                           intermediate_size=inner, hidden_act=act, hidden_activation=act, swiglu_alpha=swiglu.get("alpha"),
+                                           swiglu_limit=swiglu.get("limit"), _experts_implementation="grouped_mm")
+            module = kind(config)
+
+            def run(x, weights, indices, gate_up, down):
+                module.gate_up_proj, module.down_proj = torch.nn.Parameter(gate_up), torch.nn.Parameter(down)
+                return moe.grouped_mm_experts_forward(module, x, indices, weights)
+            order = torch.Generator().manual_seed(tokens * experts + k)
+            indices = torch.stack([torch.randperm(choose or experts, generator=order)[:k] for _ in range(tokens)]).to(torch.int32)
+            weights = torch.rand(tokens, k, generator=order) + 0.1
+            weights = (weights / weights.sum(-1, keepdim=True)).to(DTYPES[dtype] if own else torch.float32)
+            file.add(name, dtype, run, {"activation": activation, **swiglu}, note or kind.__name__, x=file.random(tokens, width, dtype=dtype, scale=spread),
+                     weights=weights, indices=indices, gate_up=file.random(experts, 2 * inner, width, dtype=dtype, scale=width**-0.5),
+                     down=file.random(experts, width, inner, dtype=dtype, scale=inner**-0.5))
+        case("qwen3_moe", "qwen3_moe", 5, 2, 4)
+        case("one_token", "qwen3_moe", 1, 3, 4)
+        case("many_tokens", "qwen3_moe", 33, 2, 4, 16, 16)
+        case("all_to_one", "qwen3_moe", 9, 1, 3, 16, 16, choose=1, note="two experts without tokens")
+        case("minimax_m2", "minimax_m2", 5, 3, 4)
+        case("gemma4", "gemma4", 5, 2, 4)
+        case("minimax_m3", "minimax_m3", 5, 2, 4, alpha=1.702, limit=7.0)
+        case("clamped", "minimax_m3", 5, 2, 3, alpha=1.5, limit=0.75, spread=2.0, note="many gates and ups beyond the limit")
+    file.write()
+
+
 def main():
     torch.set_num_threads(1)
     rms_norm_file()
@@ -308,6 +441,9 @@ def main():
     product_file("gelu_mul", "gelu_pytorch_tanh")
     softmax_file()
     attention_file()
+    gate_file()
+    grouped_gemm_file()
+    expert_ffn_file()
 
 
 if __name__ == "__main__":

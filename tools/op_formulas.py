@@ -34,6 +34,41 @@ def heads_first(x, heads):
     return x.view(*x.shape[:2], heads, -1).transpose(1, 2)
 
 
+def gate(logits, bias, a):
+    scores = torch.softmax(logits, -1) if a["score"] == "softmax" else torch.sigmoid(logits)
+    choice = scores if bias is None else scores + bias
+    count = a.get("n_group", 1)
+    if count > 1:
+        grouped = choice.view(len(choice), count, -1)
+        best = grouped.sort(-1, descending=True).values[..., :2].sum(-1)
+        kept = best.argsort(-1, descending=True)[:, : a["topk_group"]]
+        stays = torch.zeros(len(choice), count, dtype=torch.bool).scatter(1, kept, True)
+        choice = torch.where(stays[..., None], grouped, -math.inf).view(choice.shape)
+    indices = choice.sort(dim=-1, descending=True, stable=True).indices[:, : a["k"]]
+    weights = scores.gather(1, indices)
+    if a["renormalise"]:
+        weights = weights / (weights.sum(-1, keepdim=True) + a.get("renormalise_eps", 0))
+    return [weights * a.get("scale", 1), indices]
+
+
+def gated(g, u, a):
+    if a["activation"] == "silu":
+        return g * torch.sigmoid(g) * u
+    if a["activation"] == "gelu_tanh":
+        return 0.5 * g * (1 + torch.tanh(math.sqrt(2 / math.pi) * (g + 0.044715 * g**3))) * u
+    g = g.clamp(max=a["limit"])
+    return (u.clamp(-a["limit"], a["limit"]) + 1) * g * torch.sigmoid(a["alpha"] * g)
+
+
+def experts(x, weights, indices, gate_up, down, a):
+    out = torch.zeros_like(x)
+    for token in range(len(x)):
+        for weight, expert in zip(weights[token], indices[token].tolist(), strict=True):
+            g, u = (gate_up[expert] @ x[token]).chunk(2)
+            out[token] += weight * (down[expert] @ gated(g, u, a))
+    return out
+
+
 def exact(op, t, a):
     """Outputs in order, from inputs `t` (float64, by name) and attributes `a`."""
     if op == "rms_norm":
@@ -54,4 +89,11 @@ def exact(op, t, a):
         return [masked_softmax(t["scores"], t.get("mask"), a["scale"])]
     if op == "attention":
         return [attend(t["q"], t["k"], t["v"], t.get("mask"), a["scale"])]
+    if op == "moe_gate_top_k":
+        return gate(t["logits"], t.get("bias"), a)
+    if op == "grouped_gemm":
+        ends = t["offsets"].tolist()
+        return [torch.cat([t["x"][b:e] @ w.T for w, b, e in zip(t["weights"], ends, ends[1:], strict=False)])]
+    if op == "expert_ffn":
+        return [experts(t["x"], t["weights"], t["indices"], t["gate_up"], t["down"], a)]
     raise ValueError(op)
