@@ -21,6 +21,9 @@ inline constexpr int kNone = -1;
 struct Extent {
   std::int64_t size = 1;
   int parameter = kNone;
+  Extent() = default;
+  // Not an aggregate, so that the braces of TileShape{1, 8192} are one extent each.
+  Extent(std::int64_t number, int tile_parameter = kNone) : size(number), parameter(tile_parameter) {}  // NOLINT
   bool fixed() const { return parameter == kNone; }
   bool one() const { return fixed() && size == 1; }
   bool operator==(const Extent&) const = default;

@@ -8,7 +8,9 @@ namespace tilewright::tile {
 namespace {
 
 std::string extent_text(const Program& program, const Extent& extent) {
-  return extent.fixed() ? std::to_string(extent.size) : program.tiles[static_cast<std::size_t>(extent.parameter)].name;
+  if (extent.fixed()) return std::to_string(extent.size);
+  const auto parameter = static_cast<std::size_t>(extent.parameter);
+  return parameter < program.tiles.size() ? program.tiles[parameter].name : "?";
 }
 
 class Rule {

@@ -1,5 +1,5 @@
-// Checks of a program that need no run (docs/tile-language.md, "Checks"). Run by Builder::finish, by the parser and
-// after every pass.
+// Checks of a program that need no run (docs/tile-language.md, "Checks"). Run by Builder::finish, on every text
+// that is read to be compiled, and after every pass.
 #pragma once
 
 #include "tile/ir/program.h"
