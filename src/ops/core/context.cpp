@@ -101,6 +101,10 @@ void Context::submit(runtime::Launch& launch) {
     stream_->submit(launch);
 }
 
+void Context::flush() {
+  if (rewriter_) rewriter_->flush(*stream_);
+}
+
 Tensors call_all(Context& context, OpName name, std::span<const Tensor> inputs, const Attributes& attributes) {
   return watch_and_run(context, OpCall{context.registry().get(name), inputs, attributes, {}});
 }

@@ -36,6 +36,8 @@ class Context {
   Tensor empty(DType dtype, const Shape& shape) { return runtime::empty(*stream_, dtype, shape); }
   // Sets launch.path and hands it to the rewriter or the stream; observers see it.
   void submit(runtime::Launch& launch);
+  // Passes on what the rewriter holds back; for decompositions that read results on the host.
+  void flush();
 
  private:
   friend class PathScope;

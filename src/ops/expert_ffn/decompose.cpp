@@ -34,6 +34,7 @@ Tensor activate(Context& context, const Tensor& gate, const Tensor& up, const At
 }
 
 Tensors run(Context& context, const OpCall& now) {
+  now.op.schema.infer(now);  // views below abort on what does not fit
   const Tensor& x = now.input(0);
   const std::int64_t tokens = x.dim(0), k = now.input(1).dim(1), slots = tokens * k;
   const std::int64_t experts = now.input(4).dim(0), inner = now.input(4).dim(2);

@@ -28,6 +28,7 @@ Tensor keep_groups(Context& context, const Tensor& biased, std::int64_t groups, 
 }
 
 Tensors run(Context& context, const OpCall& now) {
+  now.op.schema.infer(now);  // views below abort on what does not fit
   const Attributes& a = now.attributes;
   const std::int64_t groups = a.integer("n_group", 1);
   Tensor scores = cast(context, now.input(0), DType::f32);
