@@ -1,11 +1,12 @@
 #include "backends/null/null_device.h"
+#include "backends/null/null_generator.h"
 #include "ops/core/registry.h"
 
 namespace tilewright::backends {
 
 void register_null(runtime::DeviceRegistry& devices, ops::Registry& registry);
 
-void register_null(runtime::DeviceRegistry& devices, ops::Registry&) {
+void register_null(runtime::DeviceRegistry& devices, ops::Registry& registry) {
   devices.add(
       {.name = "null",
        .summary = "accepts launches, computes nothing",
@@ -17,6 +18,7 @@ void register_null(runtime::DeviceRegistry& devices, ops::Registry&) {
        .open = [](const std::string&, const runtime::DeviceOptions& options) -> std::shared_ptr<runtime::Device> {
          return std::make_shared<null::NullDevice>(options);
        }});
+  registry.set_code_generator("null", null::make_null_generator());
 }
 
 }  // namespace tilewright::backends

@@ -30,6 +30,10 @@ void watch_refusal(Context& context, const OpCall& call, std::string_view candid
   if (context.observer()) context.observer()->refused(call, candidate, reason);
 }
 
+void watch_fused(Context& context, const OpCall& call, std::string_view candidate) {
+  if (context.observer()) context.observer()->fused(call, candidate);
+}
+
 Tensors run_candidate(Context& context, const OpCall& call, const Candidate& candidate) {
   Tensors outputs = allocate_outputs(context, call);
   candidate.run(context, OpCall{call.op, call.inputs, call.attributes, outputs.span()});
@@ -55,8 +59,21 @@ Tensors select_and_run(Context& context, const OpCall& call) {
   std::string reasons;
   for (std::size_t i = 0; candidates && i < candidates->size(); ++i) {
     const Candidate& candidate = (*candidates)[i];
-    const std::string reason = candidate.refuse ? candidate.refuse(context, call) : std::string();
-    if (reason.empty()) return run_candidate(context, call, candidate);
+    std::string reason;
+    if (candidate.attempt) {
+      Tensors outputs = allocate_outputs(context, call);
+      reason = candidate.attempt(context, OpCall{call.op, call.inputs, call.attributes, outputs.span()});
+      if (reason.empty()) {
+        watch_fused(context, call, candidate.name);
+        return outputs;
+      }
+    } else {
+      if (candidate.refuse) reason = candidate.refuse(context, call);
+      if (reason.empty()) {
+        if (composite) watch_fused(context, call, candidate.name);
+        return run_candidate(context, call, candidate);
+      }
+    }
     watch_refusal(context, call, candidate.name, reason);
     reasons += "\n    " + candidate.name + ": " + reason;
   }

@@ -50,6 +50,15 @@ double tensor_bytes(std::span<const Tensor> tensors) {
   return bytes;
 }
 
+void FallbackLog::fused(const OpCall& call, std::string_view candidate) {
+  for (Fused& known : fused_)
+    if (known.op == &call.op && known.candidate.data() == candidate.data()) {
+      ++known.count;
+      return;
+    }
+  fused_.push_back({&call.op, candidate, 1});
+}
+
 void FallbackLog::refused(const OpCall& call, std::string_view candidate, const std::string& reason) {
   ++counts_[{call.op.schema.name, std::string(candidate), reason}];
 }

@@ -113,6 +113,9 @@ struct Candidate {
   std::function<std::string(Context&, const OpCall&)> refuse;
   // Submits the launches; outputs are allocated.
   std::function<void(Context&, const OpCall&)> run;
+  // Both in one, for candidates where asking and running share work: submits, or gives the reason why not and submits
+  // nothing. Outputs are allocated. Empty: refuse, then run.
+  std::function<std::string(Context&, const OpCall&)> attempt = {};
 };
 
 struct Op {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ops/core/packing.h"
+#include "ops/core/tile_candidate.h"
 
 namespace tilewright::ops {
 
@@ -30,6 +31,15 @@ void Registry::set_decomposition(std::string_view op, Decomposition decompositio
 
 void Registry::add_candidate(std::string_view op, std::string_view kernel_family, Candidate candidate) {
   pending_.push_back({std::string(op), std::string(kernel_family), std::move(candidate)});
+}
+
+void Registry::add_tile_kernel(std::string_view op, TileKernel kernel) {
+  TW_CHECK(kernel.build && kernel.bind && kernel.numbers.size() <= Specialisation::kMaxNumbers);
+  tile_kernels_.push_back({std::string(op), std::make_shared<const TileKernel>(std::move(kernel))});
+}
+
+void Registry::set_code_generator(std::string_view kernel_family, std::shared_ptr<CodeGenerator> generator) {
+  generators_[std::string(kernel_family)] = std::move(generator);
 }
 
 void Registry::set_weight_packer(std::string_view kernel_family, std::unique_ptr<WeightPacker> packer) {
@@ -83,6 +93,9 @@ void Registry::finish() {
     if (parts.second.run) op->decomposition = std::move(parts.second);
   }
   early_.clear();
+  for (const RegisteredKernel& registered : tile_kernels_)
+    for (const auto& [family, generator] : generators_)
+      add_candidate(registered.op, family, tile_candidate(registered.kernel, generator));
   for (Pending& p : pending_) {
     Op* op = mutable_op(p.op);
     if (!op) {

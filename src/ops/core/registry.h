@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,9 @@ struct OpName {
   constexpr OpName(const char* name) : OpName(std::string_view(name)) {}  // NOLINT
 };
 
+class CodeGenerator;
 class WeightPacker;
+struct TileKernel;
 
 class Registry {
  public:
@@ -35,6 +38,10 @@ class Registry {
   // May be called before the op itself is added (order of registration is free); kept in the order tuned, tile,
   // derived.
   void add_candidate(std::string_view op, std::string_view kernel_family, Candidate candidate);
+  // Serves every kernel family that has a code generator. May be called before the op itself is added.
+  void add_tile_kernel(std::string_view op, TileKernel kernel);
+  // The last one set for a family counts.
+  void set_code_generator(std::string_view kernel_family, std::shared_ptr<CodeGenerator> generator);
   void set_weight_packer(std::string_view kernel_family, std::unique_ptr<WeightPacker> packer);
 
   const Op* find(OpName name) const;
@@ -42,8 +49,16 @@ class Registry {
   const std::vector<std::unique_ptr<Op>>& ops() const { return ops_; }
   const WeightPacker* weight_packer(std::string_view kernel_family) const;  // null: weights stay row-major
 
-  // Call after all register functions: attaches early candidates, and checks that every name in a decomposition exists,
-  // that chains end in small ops, and that candidates name known ops. Throws Error listing what is wrong.
+  struct RegisteredKernel {
+    std::string op;
+    std::shared_ptr<const TileKernel> kernel;
+  };
+  const std::vector<RegisteredKernel>& tile_kernels() const { return tile_kernels_; }  // in order of registration
+  const std::map<std::string, std::shared_ptr<CodeGenerator>>& code_generators() const { return generators_; }
+
+  // Call after all register functions: attaches early candidates and those that tile kernels make, and checks that
+  // every name in a decomposition exists, that chains end in small ops, and that candidates name known ops. Throws
+  // Error listing what is wrong.
   void finish();
 
  private:
@@ -56,6 +71,8 @@ class Registry {
   std::vector<Pending> pending_;
   std::unordered_map<std::string, std::pair<Reference, Decomposition>> early_;
   std::unordered_map<std::string, std::unique_ptr<WeightPacker>> packers_;
+  std::vector<RegisteredKernel> tile_kernels_;
+  std::map<std::string, std::shared_ptr<CodeGenerator>> generators_;  // by kernel family
 };
 
 }  // namespace tilewright::ops

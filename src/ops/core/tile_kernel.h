@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ops/core/inline_list.h"
 #include "ops/core/op.h"
 #include "tile/ir/program.h"
 
@@ -23,10 +24,10 @@ struct Specialisation {
 };
 
 // The arguments of one launch, in the order of the program's tensors and scalars. Tensors have the rank that the
-// program gives them; views of the call's tensors are free.
+// program gives them; views of the call's tensors are free. Held inline: binding a launch takes nothing from the heap.
 struct TileArguments {
-  std::vector<Tensor> tensors;
-  std::vector<double> scalars;
+  InlineList<Tensor, runtime::kMaxBufferArgs> tensors;
+  InlineList<double, 16> scalars = {};
 };
 
 struct TileKernel {
@@ -35,9 +36,11 @@ struct TileKernel {
   std::vector<std::string> numbers = {};  // names for `kernels show NAME --<number> N`: {"dim"}
   // Why this call cannot be served (a phrase a user can read), or empty. What the program itself demands (dtypes, unit
   // strides, one value per symbolic dim) is checked by the caller and need not be repeated.
+  // May be empty. Asked anew for every call, before outputs are known.
   std::function<std::string(const OpCall&)> refuse;
   std::function<Specialisation(const OpCall&)> specialise;
   std::function<tile::Program(const Specialisation&)> build;
+  // Outputs are known. While a call is only asked about they have no memory, so make views of them and nothing else.
   std::function<TileArguments(const OpCall&)> bind;
   // Compiled when the project is built.
   std::vector<Specialisation> shipped = {};
