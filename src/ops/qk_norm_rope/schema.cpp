@@ -47,6 +47,7 @@ void register_qk_norm_rope(Registry& registry) {
   registry.add(std::move(schema));
   registry.set_reference("qk_norm_rope", qk_norm_rope_reference);
   registry.set_decomposition("qk_norm_rope", qk_norm_rope_decomposition());
+  registry.add_tile_kernel("qk_norm_rope", qk_norm_rope_kernel());
 }
 
 }  // namespace tilewright::ops
