@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "ops/core/derive/derived_kernel.h"
 #include "ops/core/packing.h"
 #include "ops/core/tile_candidate.h"
 
@@ -93,6 +94,8 @@ void Registry::finish() {
     if (parts.second.run) op->decomposition = std::move(parts.second);
   }
   early_.clear();
+  for (const auto& op : ops_)
+    if (may_derive(*op)) add_tile_kernel(op->schema.name, derived_kernel(*this, *op));
   for (const RegisteredKernel& registered : tile_kernels_)
     for (const auto& [family, generator] : generators_)
       add_candidate(registered.op, family, tile_candidate(registered.kernel, generator));

@@ -56,7 +56,8 @@ class Registry {
   const std::vector<RegisteredKernel>& tile_kernels() const { return tile_kernels_; }  // in order of registration
   const std::map<std::string, std::shared_ptr<CodeGenerator>>& code_generators() const { return generators_; }
 
-  // Call after all register functions: attaches early candidates and those that tile kernels make, and checks that
+  // Call after all register functions: adds a derived kernel to every memory-bound composite, attaches early candidates
+  // and those that tile kernels make, and checks that
   // every name in a decomposition exists, that chains end in small ops, and that candidates name known ops. Throws
   // Error listing what is wrong.
   void finish();

@@ -168,10 +168,13 @@ ViewOfResult look_through(const Chain& chain, int producer, const Tensor& view, 
   std::vector<bool> met(static_cast<std::size_t>(made.rank()), false);
   int column = -1;
   for (int j = 0; j < view.rank(); ++j) {
-    if (view.shape()[j] == 1 || view.strides()[j] == 0) continue;
+    if (view.shape()[j] == 1 || (view.strides()[j] == 0 && made.elements() != 0)) continue;
     int at = -1;
     for (int i = 0; i < made.rank(); ++i)
       if (made.shape()[i] > 1 && made.strides()[i] == view.strides()[j]) at = i;
+    // Without elements strides tell nothing, and nothing depends on them.
+    for (int i = 0; i < made.rank() && made.elements() == 0; ++i)
+      if (!met[static_cast<std::size_t>(i)] && made.shape()[i] == view.shape()[j]) at = i;
     const bool is_column = map[static_cast<std::size_t>(j)] == kColumn;
     if (at < 0 || met[static_cast<std::size_t>(at)] || view.shape()[j] > made.shape()[at])
       refuse(where + " is read in another shape, not row by row");
@@ -189,7 +192,8 @@ ViewOfResult look_through(const Chain& chain, int producer, const Tensor& view, 
     met[static_cast<std::size_t>(last)] = true;
   }
   for (int i = 0; i < made.rank(); ++i)
-    if (made.shape()[i] > 1 && !met[static_cast<std::size_t>(i)]) refuse("only some rows of " + where + " are read");
+    if (made.shape()[i] > 1 && !met[static_cast<std::size_t>(i)] && made.elements() != 0)
+      refuse("only some rows of " + where + " are read");
   if (column < 0)  // a dim of one column is one all the same
     for (int j = 0; j < view.rank(); ++j)
       if (map[static_cast<std::size_t>(j)] == kColumn && view.rank() == made.rank() && made.shape()[j] == 1)

@@ -159,12 +159,11 @@ class NestEmitter {
     if (dim == row_dims_.size()) {
       row_ = Scope{};
       body();
-      rows_.clear();
       return;
     }
     const std::string name = dim + 1 == row_dims_.size() ? "row" : fmt::format("i{}", row_dims_.size() - 1 - dim);
     b_.parallel(name, zero_, dim == 0 ? first_extent : row_dims_[dim].index, one_, [&](Index i) {
-      rows_.resize(dim);
+      rows_.erase(rows_.begin() + static_cast<std::ptrdiff_t>(dim), rows_.end());
       rows_.push_back(i);
       over_rows(dim + 1, first_extent, body);
     });
