@@ -1,4 +1,7 @@
 // c = a · b (+ c) for tiles in memory, by one register tile. f32, f16 or bf16 operands, f32 sums.
+//
+// b is packed into panels, and a register tile runs over them; products of few rows (m ≤ 8) read b in place and once.
+// Every shape becomes one internal function of the module, so that a program with many products stays small.
 #pragma once
 
 #include "tile/llvm/emitter.h"
@@ -9,6 +12,8 @@ namespace tilewright::tile::llvm_back_end {
 // valid part only at run time (i64, 0 … extent; constants where all is valid). Nothing may be read or written beyond
 // the valid part, except in `padded` matrices (stack scratch): their rows may be read up to a multiple of 64 bytes
 // (`row_stride` is one, and `base` is 64-byte aligned), and c may be written there.
+// A left operand that is used again and again is best stored (padded, with a constant stride): anything else is copied
+// by every product.
 struct Matrix {
   llvm::Value* base = nullptr;
   llvm::Value* row_stride = nullptr;  // i64, elements
@@ -31,5 +36,11 @@ struct Matmul {
 
 // Never fails; `inner` or an extent of 0 is allowed (sums are then 0, or c as it was).
 void emit_matmul(Emitter& emitter, const Matmul& matmul);
+
+// The same in two steps, so that several products share one packed b. They may if b, its valid extents, its `inner`,
+// n and k are the same and panel_bytes is not 0.
+std::int64_t panel_bytes(const Emitter& emitter, const Matmul& matmul);      // 0: b is read in place, nothing to pack
+void emit_pack(Emitter& emitter, const Matmul& matmul, llvm::Value* panel);  // panel: 64-byte aligned
+void emit_product(Emitter& emitter, const Matmul& matmul, llvm::Value* panel);
 
 }  // namespace tilewright::tile::llvm_back_end

@@ -1,0 +1,176 @@
+// Products of few rows, with b read once and in place: decode's attention is bound by reading the cache.
+#include <algorithm>
+
+#include "tile/llvm/matmul_parts.h"
+
+namespace tilewright::tile::llvm_back_end::product {
+namespace {
+
+std::size_t size(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Rows of a; those beyond m repeat the last valid one, so that nothing else is read. There is at least one.
+std::vector<Value*> rows_of(Code& c, const Shape& shape, const Parts& p) {
+  std::vector<Value*> rows;
+  Value* last = c.add(p.m, -1);
+  for (std::int64_t row = 0; row < shape.m; ++row) {
+    Value* index = shape.a_padded ? c.number(row) : c.smaller(c.number(row), last);
+    rows.push_back(c.at(p.a, c.mul(index, p.a_stride), c.element_size()));
+  }
+  return rows;
+}
+
+// `vectors` vectors of columns from `column` on; `left` columns exist (null: all).
+void columns(Code& c, const Shape& shape, const Parts& p, const std::vector<Value*>& a_rows, Value* column, int vectors,
+             Value* left) {
+  const int lanes = c.s.lanes;
+  std::vector<Value*> masks;
+  for (int v = 0; v < vectors; ++v)
+    masks.push_back(left ? c.mask_below(c.sub(left, c.number(v * lanes)), lanes) : nullptr);
+  Value* from = c.at(p.b, column, c.element_size());
+  Value* out = c.at(p.out, column, 4);
+  const auto place = [&](std::int64_t row, int v) { return c.at(out, row * shape.c_stride + v * lanes, 4); };
+  std::vector<Value*> sums;
+  for (std::int64_t row = 0; row < shape.m; ++row)
+    for (int v = 0; v < vectors; ++v)
+      sums.push_back(shape.accumulate ? c.load(c.floats(), place(row, v), masks[size(v)], 4) : c.zeros());
+
+  if (!c.s.pairs) {
+    sums = c.loop(c.number(0), p.k, 1, sums, [&](Value* k, std::vector<Value*> sum) {
+      Value* row = c.at(from, c.mul(k, p.b_stride), c.element_size());
+      std::vector<Value*> right;
+      for (int v = 0; v < vectors; ++v)
+        right.push_back(c.load_floats(c.at(row, v * lanes, c.element_size()), masks[size(v)]));
+      for (std::size_t i = 0; i < a_rows.size(); ++i) {
+        Value* left_value = c.splat(c.load_one(c.at(a_rows[i], k, c.element_size())));
+        for (int v = 0; v < vectors; ++v) {
+          Value*& value = sum[i * size(vectors) + size(v)];
+          value = c.multiply_add(left_value, right[size(v)], value);
+        }
+      }
+      return sum;
+    });
+  } else {
+    llvm::Type* half = c.vector_of(c.b.getInt16Ty(), lanes);
+    const auto step = [&](Value* k, std::vector<Value*> sum, bool two) {
+      Value* row = c.at(from, c.mul(k, p.b_stride), 2);
+      Value* second = c.at(row, p.b_stride, 2);
+      std::vector<Value*> right;
+      for (int v = 0; v < vectors; ++v) {
+        Value* x = c.load(half, c.at(row, v * lanes, 2), masks[size(v)], 1);
+        Value* y =
+            two ? c.load(half, c.at(second, v * lanes, 2), masks[size(v)], 1) : llvm::Constant::getNullValue(half);
+        right.push_back(c.shuffle(
+            x, y, [&](int l) { return l / 2 + (l % 2) * lanes; }, 2 * lanes));
+      }
+      for (std::size_t i = 0; i < a_rows.size(); ++i) {
+        Value* at = c.at(a_rows[i], k, 2);
+        Value* pair =
+            two ? c.b.CreateAlignedLoad(c.b.getInt32Ty(), at, llvm::Align(1))
+                : c.b.CreateZExt(c.b.CreateAlignedLoad(c.b.getInt16Ty(), at, llvm::Align(1)), c.b.getInt32Ty());
+        pair = c.splat(pair);
+        for (int v = 0; v < vectors; ++v) {
+          Value*& value = sum[i * size(vectors) + size(v)];
+          value = c.dot(pair, right[size(v)], value);
+        }
+      }
+      return sum;
+    };
+    Value* full = c.b.CreateAnd(p.k, ~1LL);
+    sums = c.loop(c.number(0), full, 2, sums,
+                  [&](Value* k, const std::vector<Value*>& sum) { return step(k, sum, true); });
+    sums = c.choose(c.b.CreateICmpSLT(full, p.k), sums, [&] { return step(full, sums, false); });
+  }
+  for (std::int64_t row = 0; row < shape.m; ++row)
+    for (int v = 0; v < vectors; ++v) c.store(sums[size(row * vectors + v)], place(row, v), masks[size(v)], 4);
+}
+
+}  // namespace
+
+void emit_few_rows(Code& c, const Shape& shape, const Parts& p) {
+  const std::int64_t registers = c.s.lanes == 16 ? 24 : 10;
+  const auto vectors =
+      static_cast<int>(std::clamp(registers / shape.m, std::int64_t{1}, round_up(shape.n, c.s.lanes) / c.s.lanes));
+  const std::int64_t width = vectors * c.s.lanes;
+  c.when(c.b.CreateICmpSGT(p.m, c.number(0)), [&] {
+    const std::vector<Value*> rows = rows_of(c, shape, p);
+    Value* whole = c.mul(c.b.CreateUDiv(p.n, c.number(width)), width);
+    c.loop(c.number(0), whole, width, [&](Value* column) { columns(c, shape, p, rows, column, vectors, nullptr); });
+    c.loop(whole, p.n, c.s.lanes, [&](Value* column) { columns(c, shape, p, rows, column, 1, c.sub(p.n, column)); });
+  });
+}
+
+void emit_few_rows_transposed(Code& c, const Shape& shape, const Parts& p) {
+  const int lanes = c.s.lanes;
+  const std::int64_t chunk = c.s.pairs ? 2 * lanes : lanes;  // elements of k per vector
+  const std::int64_t registers = lanes == 16 ? 16 : 8;
+  std::int64_t group = 1;  // rows of b at once
+  while (group * 2 * shape.m <= registers && group * 2 <= std::min(8, lanes)) group *= 2;
+
+  const auto load = [&](Value* row, Value* k, Value* left, Value* mask) {
+    Value* from = c.at(row, k, c.element_size());
+    return c.s.pairs ? c.load_pairs(from, left) : c.load_floats(from, mask);
+  };
+  // The sums of all lanes of x and y, side by side: after log2(lanes) levels lane l is the sum of vector l.
+  const auto merge = [&](Value* x, Value* y, int distance) {
+    Value* kept = c.shuffle(x, y, [&](int l) { return l & distance ? l + lanes : l; });
+    Value* moved = c.shuffle(x, y, [&](int l) { return l & distance ? (l ^ distance) + lanes : l ^ distance; });
+    return c.b.CreateFAdd(kept, moved);
+  };
+
+  c.when(c.b.CreateICmpSGT(p.m, c.number(0)), [&] {
+    const std::vector<Value*> a_rows = rows_of(c, shape, p);
+    Value* full = c.b.CreateAnd(p.k, static_cast<std::uint64_t>(-chunk));
+    Value* last = c.add(p.n, -1);
+    c.loop(c.number(0), p.n, lanes, [&](Value* first) {
+      // levels[m][d]: the merged sums of 2^d rows that wait for their neighbours.
+      std::vector<std::vector<Value*>> levels(size(shape.m), std::vector<Value*>(8));
+      for (std::int64_t r = 0; r < lanes; r += group) {
+        std::vector<Value*> b_rows;
+        for (std::int64_t i = 0; i < group; ++i)
+          b_rows.push_back(c.at(p.b, c.mul(c.smaller(c.add(first, r + i), last), p.b_stride), c.element_size()));
+        const auto step = [&](Value* k, std::vector<Value*> sum, bool whole) {
+          Value* left = whole ? nullptr : c.sub(p.k, k);
+          Value* mask = whole || c.s.pairs ? nullptr : c.mask_below(left, lanes);
+          std::vector<Value*> a;
+          for (Value* row : a_rows) a.push_back(load(row, k, left, mask));
+          for (std::size_t i = 0; i < b_rows.size(); ++i) {
+            Value* right = load(b_rows[i], k, left, mask);
+            for (std::size_t m = 0; m < a.size(); ++m) {
+              Value*& value = sum[i * a.size() + m];
+              value = c.s.pairs ? c.dot(a[m], right, value) : c.multiply_add(a[m], right, value);
+            }
+          }
+          return sum;
+        };
+        std::vector<Value*> sums(size(group * shape.m), c.zeros());
+        sums = c.loop(c.number(0), full, chunk, sums,
+                      [&](Value* k, const std::vector<Value*>& sum) { return step(k, sum, true); });
+        sums = c.choose(c.b.CreateICmpSLT(full, p.k), sums, [&] { return step(full, sums, false); });
+        for (std::int64_t i = 0; i < group; ++i)
+          for (std::int64_t m = 0; m < shape.m; ++m) {
+            Value* value = sums[size(i * shape.m + m)];
+            std::vector<Value*>& waiting = levels[size(m)];
+            int level = 0;
+            for (; (r + i) >> level & 1; ++level) value = merge(waiting[size(level)], value, 1 << level);
+            waiting[size(level)] = value;
+          }
+      }
+      Value* left = c.sub(p.n, first);
+      const auto finish = [&](bool whole) {
+        Value* mask = whole ? nullptr : c.mask_below(left, lanes);
+        for (std::int64_t m = 0; m < shape.m; ++m) {
+          int level = 0;
+          while (1 << level < lanes) ++level;
+          Value* value = levels[size(m)][size(level)];
+          Value* to = c.at(c.at(p.out, m * shape.c_stride, 4), first, 4);
+          if (shape.accumulate) value = c.b.CreateFAdd(value, c.load(c.floats(), to, mask, 4));
+          c.store(value, to, mask, 4);
+        }
+      };
+      c.when(
+          c.b.CreateICmpSGE(left, c.number(lanes)), [&] { finish(true); }, [&] { finish(false); });
+    });
+  });
+}
+
+}  // namespace tilewright::tile::llvm_back_end::product
