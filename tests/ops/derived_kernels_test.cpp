@@ -10,6 +10,9 @@
 #include "backends/host/tile/interpreted_generator.h"
 #include "ops/core/case_runner.h"
 #include "ops/core/derive/derived_kernel.h"
+#include "ops/core/derive/trace.h"
+#include "ops/core/shipped.h"
+#include "ops/core/tile_signature.h"
 #include "ops/ops_fixture.h"
 #include "tile/ir/printer.h"
 
@@ -183,6 +186,287 @@ TEST(DerivedKernels, EqualTheReferenceOnRandomCalls) {
                                 << result->reason << " (worst error " << result->worst_error << " at " << result->where
                                 << ")";
     }
+  }
+}
+
+// What programs must not depend on ------------------------------------------------------------------------------------
+
+Derived derived_from(const Registry& registry, const char* name, const std::vector<Shape>& shapes, DType dtype,
+                     const Attributes& attributes = {}) {
+  const Op& op = registry.get(OpName(std::string_view(name)));
+  std::vector<Tensor> inputs;
+  for (const Shape& shape : shapes)
+    inputs.push_back(stand_in(Tensor(runtime::MemoryRef(), dtype, shape, contiguous_strides(shape), 0)));
+  return derive_call(registry, OpCall{op, inputs, attributes, {}});
+}
+
+TEST(DerivedKernels, HaveOneProgramForAllExtents) {
+  const Registry& registry = test::program().registry;
+  struct Two {
+    const char* op;
+    std::vector<Shape> first, second;
+    Attributes attributes = {};
+  };
+  const Two calls[] = {
+      {"rms_norm", {{1, 5, 64}, {64}}, {{3, 2, 7, 2048}, {2048}}},
+      {"rms_norm", {{64}, {64}}, {{9, 40000}, {40000}}, {{"eps", 0.5}}},
+      {"rms_norm", {{1, 5, 64}, {64}}, {{2, 1}, {1}}},
+      {"add_rms_norm", {{1, 64}, {1, 64}, {64}}, {{1, 128, 1024}, {1, 128, 1024}, {1024}}},
+      {"silu_mul", {{2, 3}, {2, 3}}, {{1, 512, 6144}, {1, 512, 6144}}},
+      {"silu_mul", {{1, 1}, {1, 1}}, {{0, 7}, {0, 7}}},
+      {"scaled_masked_softmax", {{2, 2, 3, 5}, {1, 1, 3, 5}}, {{1, 16, 512, 70000}, {1, 1, 512, 70000}}},
+      {"scaled_masked_softmax", {{1, 1, 1, 5}, {1, 1, 1, 5}}, {{1, 16, 1, 256}, {1, 1, 1, 256}}},
+      {"rope",
+       {{1, 4, 2, 64}, {1, 2, 2, 64}, {1, 2, 64}, {1, 2, 64}},
+       {{3, 16, 512, 64}, {3, 8, 512, 64}, {3, 512, 64}, {3, 512, 64}}},
+      {"qk_norm_rope",
+       {{1, 2, 256}, {1, 2, 128}, {64}, {64}, {1, 2, 64}, {1, 2, 64}},
+       {{3, 512, 1024}, {3, 512, 512}, {64}, {64}, {1, 512, 64}, {1, 512, 64}}},
+  };
+  for (const Two& two : calls)
+    for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+      const Derived first = derived_from(registry, two.op, two.first, dtype);
+      const Derived second = derived_from(registry, two.op, two.second, dtype, two.attributes);
+      ASSERT_TRUE(first.result && second.result) << two.op << ": " << first.reason << second.reason;
+      EXPECT_EQ(tile::print(first.result->program), tile::print(second.result->program)) << two.op;
+    }
+}
+
+TEST(DerivedKernels, KeepTheCastsOfTheDecompositionAndDropRoundingsOfIntermediates) {
+  const Registry& registry = test::program().registry;
+  const auto casts_to = [&](const char* op, const std::vector<Shape>& shapes, DType dtype) {
+    const Derived derived = derived_from(registry, op, shapes, dtype);
+    EXPECT_TRUE(derived.result) << derived.reason;
+    const std::string text = tile::print(derived.result->program);
+    int count = 0;
+    for (std::size_t at = 0; (at = text.find("= cast", at)) != std::string::npos; ++at)
+      count += text.substr(at, text.find('\n', at) - at).find(": bf16") != std::string::npos ? 1 : 0;
+    return count;
+  };
+  // The cast before the weight, and the output.
+  EXPECT_EQ(casts_to("rms_norm", {{5, 64}, {64}}, DType::bf16), 2);
+  EXPECT_EQ(casts_to("rms_norm", {{5, 64}, {64}}, DType::f32), 0);
+  // The activation is not rounded, the product is.
+  EXPECT_EQ(casts_to("silu_mul", {{5, 64}, {5, 64}}, DType::bf16), 1);
+  // The sum is an output, which the norm sees as stored: rounded in both passes; then as rms_norm.
+  EXPECT_EQ(casts_to("add_rms_norm", {{5, 64}, {5, 64}, {64}}, DType::bf16), 4);
+}
+
+TEST(DerivedKernels, ShippedSpecialisationsAreFewAndBuild) {
+  const Interpreted all;
+  for (const Registry::RegisteredKernel& registered : all.registry.tile_kernels()) {
+    if (registered.kernel->kind != CandidateKind::derived) continue;
+    const Op& op = all.registry.get(OpName(std::string_view(registered.op)));
+    const auto shipped = shipped_specialisations(op, *registered.kernel, cases_of(all.registry, op));
+    EXPECT_GE(shipped.size(), 3u) << registered.op;
+    EXPECT_LE(shipped.size(), 12u) << registered.op << ": a form for each dtype, head size and one token or many";
+    for (const Specialisation& one : shipped) EXPECT_FALSE(registered.kernel->build(one).nodes.empty());
+  }
+}
+
+// Chains of calls -----------------------------------------------------------------------------------------------------
+
+// Runs calls on the host and derives a program from what it saw.
+class ChainRun {
+ public:
+  ChainRun() : context_(all().registry, all().device->default_stream(), Switches{}, &trace_) {}
+
+  static const Interpreted& all() {
+    static const Interpreted made;
+    return made;
+  }
+  Tensor input(const Shape& shape, DType dtype = DType::f32, const char* fill = "normal") {
+    HostTensor values(dtype, shape);
+    tilewright::fill(values, fill, ++seed_);
+    const Tensor out = to_device(context_.stream(), values);
+    inputs_.push_back({fmt::format("in{}", inputs_.size()), out});
+    return out;
+  }
+  Tensor call(const char* name, std::initializer_list<Tensor> inputs, const Attributes& attributes = {}) {
+    return ops::call(context_, OpName(name), inputs, attributes);
+  }
+  Derived derive(const std::vector<Tensor>& outputs) const {
+    std::vector<ChainOutput> list;
+    for (const Tensor& t : outputs) list.push_back({fmt::format("out{}", list.size()), t, t});
+    return ops::derive("chain", trace_.calls(), inputs_, list);
+  }
+  // The program's values against those that the calls made. Tile sizes: the smallest.
+  void expect_equal(const std::vector<Tensor>& outputs, double rtol, double atol, const std::string& what) {
+    const Derived derived = derive(outputs);
+    ASSERT_TRUE(derived.result) << what << ": " << derived.reason;
+    std::vector<Tensor> made;
+    for (const Tensor& t : outputs) {
+      const Tensor fresh = context_.empty(t.dtype(), t.shape());
+      made.emplace_back(
+          context_.empty(t.dtype(), {static_cast<std::int64_t>(t.span_bytes() / dtype_size(t.dtype()))}).memory_ref(),
+          t.dtype(), t.shape(), t.strides(), 0);
+    }
+    TileArguments arguments;
+    for (const TensorBinding& b : derived.result->tensors)
+      arguments.tensors.push_back(b.of(b.output ? made[static_cast<std::size_t>(b.source)]
+                                                : inputs_[static_cast<std::size_t>(b.source)].tensor));
+    for (const double scalar : derived.result->scalars) arguments.scalars.push_back(scalar);
+    const TileSignature signature(derived.result->program);
+    std::array<std::int64_t, kMaxTileValues> values{};
+    ASSERT_EQ(signature.check(arguments, values), "") << what;
+    static const runtime::Kernel none{"chain", nullptr};
+    runtime::Launch launch;
+    launch.kernel = &none;
+    signature.add_buffers(arguments, launch);
+    const auto kernel = backends::host::make_interpreted_generator()->compile(derived.result->program);
+    kernel->complete(launch, context_.device(), {values.data(), signature.value_count()});
+    context_.submit(launch);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const HostTensor expected = to_host(context_.stream(), outputs[i]);
+      const Comparison compared = compare(to_host(context_.stream(), made[i]), expected, rtol, atol);
+      EXPECT_TRUE(compared.equal) << what << ", output " << i << ": " << compared.reason << "\n"
+                                  << tile::print(derived.result->program);
+    }
+  }
+
+ private:
+  CallTrace trace_;
+  Context context_;
+  std::vector<ChainInput> inputs_;
+  std::uint64_t seed_ = 100;
+};
+
+TEST(DerivedChains, FoldsOfFoldsAndOperandsOfOneColumn) {
+  ChainRun run;
+  const Tensor x = run.input({3, 4, 300}), bias = run.input({300}), gain = run.input({4, 1});
+  const Attributes last{{"dim", std::int64_t{-1}}, {"keepdim", true}};
+  const Tensor mean = run.call("mean", {x}, last);
+  const Tensor centred = run.call("sub", {x, mean});
+  const Tensor variance = run.call("mean", {run.call("square", {centred})}, last);
+  const Tensor scale = run.call("rsqrt", {run.call("add", {variance}, {{"other", 1e-5}})});
+  const Tensor y = run.call("mul", {run.call("add", {run.call("mul", {centred, scale}), bias}), gain});
+  run.expect_equal({y}, 1e-5, 1e-5, "layer norm");
+  run.expect_equal({y, centred}, 1e-5, 1e-5, "layer norm and a side use");
+  run.expect_equal({y, mean}, 1e-5, 1e-5, "layer norm and its means");
+}
+
+TEST(DerivedChains, ResultsWithoutColumns) {
+  ChainRun run;
+  const Tensor x = run.input({3, 4, 30});
+  const Tensor sums = run.call("sum", {x}, {{"dim", std::int64_t{-1}}});
+  const Tensor y = run.call("exp", {run.call("mul", {sums}, {{"other", 0.1}})});
+  run.expect_equal({y}, 1e-5, 1e-5, "sums");
+}
+
+TEST(DerivedChains, SlicesJoinsTransposesAndMasks) {
+  ChainRun run;
+  const Tensor x = run.input({2, 3, 4, 12}), other = run.input({2, 4, 3, 5}), mask = run.input({4, 12}, DType::f32);
+  const Tensor hidden = run.call("lt", {mask}, {{"other", 0.0}});
+  const Tensor kept = run.call("masked_fill", {x, hidden}, {{"value", -2.0}});
+  const Tensor turned = run.call("neg", {kept.slice(3, 3, 7).transpose(1, 2)});
+  const Tensor joined = run.call("cat", {turned, run.call("tanh", {other}), kept.slice(3, 11, 12).transpose(1, 2)},
+                                 {{"dim", std::int64_t{-1}}});
+  const Tensor y = run.call("softmax", {joined}, {{"dim", std::int64_t{-1}}});
+  run.expect_equal({y}, 1e-5, 1e-6, "joined");
+  run.expect_equal({y, joined, kept}, 1e-5, 1e-6, "joined, with two side uses of other shapes");
+}
+
+TEST(DerivedChains, RefuseWithAReason) {
+  const auto reason = [](const auto& build) {
+    ChainRun run;
+    const std::vector<Tensor> outputs = build(run);
+    const Derived derived = run.derive(outputs);
+    EXPECT_FALSE(derived.result);
+    return derived.reason;
+  };
+  EXPECT_EQ(reason([](ChainRun& run) -> std::vector<Tensor> {
+              const Tensor x = run.input({2, 4, 4});
+              return {run.call("relu", {run.call("bmm", {x, x})})};
+            }),
+            "bmm is not computed row by row");
+  EXPECT_EQ(reason([](ChainRun& run) -> std::vector<Tensor> {
+              const Tensor x = run.input({4, 4});
+              return {run.call("add_", {run.call("neg", {x}), x})};
+            }),
+            "add_ writes a tensor that the chain has already used");
+  EXPECT_EQ(reason([](ChainRun& run) -> std::vector<Tensor> {
+              return {run.call("softmax", {run.input({4, 5})}, {{"dim", std::int64_t{0}}})};
+            }),
+            "softmax runs across rows");
+  EXPECT_EQ(reason([](ChainRun& run) -> std::vector<Tensor> {
+              return {run.call("cat", {run.input({4, 5}), run.input({2, 5})}, {{"dim", std::int64_t{0}}})};
+            }),
+            "cat joins rows");
+  EXPECT_EQ(reason([](ChainRun& run) -> std::vector<Tensor> {
+              return {run.call("exp", {run.input({4, 5}).transpose(0, 1)})};
+            }),
+            "the elements of a row of out0 do not lie side by side");
+  EXPECT_EQ(reason([](ChainRun& run) -> std::vector<Tensor> {
+              return {run.call("neg", {run.call("exp", {run.input({4, 6})}).view({8, 3})})};
+            }),
+            "exp's result is read in another shape, not row by row");
+  EXPECT_EQ(reason([](ChainRun& run) -> std::vector<Tensor> {
+              return {run.call("neg", {run.call("exp", {run.input({4, 6})}).slice(0, 1, 3)})};
+            }),
+            "only some rows of exp's result are read");
+  EXPECT_EQ(reason([](ChainRun& run) -> std::vector<Tensor> {
+              const Tensor x = run.input({4, 6});
+              return {x};
+            }),
+            "output out0 is not made by the chain");
+}
+
+TEST(DerivedChains, RandomOnesComputeWhatTheirCallsDo) {
+  std::mt19937_64 engine(7);
+  const auto upto = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(engine);
+  };
+  const Attributes fold{{"dim", std::int64_t{-1}}, {"keepdim", true}};
+  for (int round = 0; round < 200; ++round) {
+    ChainRun run;
+    const Shape shape{upto(1, 3), upto(1, 4), 2 * upto(1, 200)};
+    std::vector<Tensor> whole{run.input(shape), run.input({shape[2]}).unsqueeze(0).unsqueeze(0).expand(shape)};
+    std::string what;
+    const auto any = [&] {
+      return whole[static_cast<std::size_t>(upto(0, static_cast<std::int64_t>(whole.size()) - 1))];
+    };
+    for (std::int64_t calls = upto(2, 7); calls > 0; --calls) {
+      const Tensor a = any();
+      const std::int64_t half = shape[2] / 2;
+      switch (upto(0, 9)) {
+        case 0:
+          whole.push_back(run.call("tanh", {a})), what += "tanh ";
+          break;
+        case 1:
+          whole.push_back(run.call("add", {a, any()})), what += "add ";
+          break;
+        case 2:
+          whole.push_back(run.call("mul", {a}, {{"other", 0.7}})), what += "mul ";
+          break;
+        case 3:
+          whole.push_back(run.call("sub", {a, run.call("amax", {a}, fold)})), what += "amax ";
+          break;
+        case 4:
+          whole.push_back(run.call("add", {run.call("mean", {a}, fold), any()})), what += "mean ";
+          break;
+        case 5:
+          whole.push_back(run.call("softmax", {a}, {{"dim", std::int64_t{-1}}})), what += "softmax ";
+          break;
+        case 6:
+          whole.push_back(run.call("maximum", {a, any()})), what += "maximum ";
+          break;
+        case 7:
+          whole.push_back(run.call("sigmoid", {a})), what += "sigmoid ";
+          break;
+        case 8:
+          whole.push_back(run.call("cat", {run.call("neg", {a.slice(2, half, 2 * half)}), a.slice(2, 0, half)},
+                                   {{"dim", std::int64_t{-1}}}));
+          what += "turn ";
+          break;
+        default:
+          whole.push_back(run.call("where", {run.call("gt", {a}, {{"other", 0.1}}), a, any()})), what += "where ";
+      }
+    }
+    std::vector<Tensor> outputs{whole.back()};
+    if (whole.size() > 3 && upto(0, 1)) outputs.push_back(whole[whole.size() - 2]);
+    // Roundings of f32 and the host's polynomials, through at most seven calls; `where` and `maximum` jump only where
+    // the operands do.
+    run.expect_equal(outputs, 1e-4, 1e-4, fmt::format("round {}: {}{}", round, what, to_string(shape)));
   }
 }
 

@@ -42,7 +42,7 @@ struct TileKernel {
   std::function<tile::Program(const Specialisation&)> build;
   // Outputs are known. While a call is only asked about they have no memory, so make views of them and nothing else.
   std::function<TileArguments(const OpCall&)> bind;
-  // Compiled when the project is built.
+  // Compiled when the project is built, beside what the op's bench cases lead to (shipped.h).
   std::vector<Specialisation> shipped = {};
 };
 

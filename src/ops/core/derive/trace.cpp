@@ -69,15 +69,14 @@ TraceDevice& trace_device() {
   return *device;
 }
 
+}  // namespace
+
 Tensor stand_in(const Tensor& tensor) {
-  if (!tensor.defined()) return {};
   runtime::Device& device = trace_device();
   const auto bytes = static_cast<std::size_t>(tensor.span_bytes());
   return Tensor(device.allocate(device.default_stream(), bytes), tensor.dtype(), tensor.shape(), tensor.strides(), 0,
                 tensor.layout());
 }
-
-}  // namespace
 
 void CallTrace::call_ends(const OpCall& call, const char* path) {
   if (call.op.schema.kind != OpKind::small) return;
@@ -90,7 +89,7 @@ void CallTrace::call_ends(const OpCall& call, const char* path) {
 
 DecompositionTrace trace_decomposition(const Registry& registry, const OpCall& call) {
   DecompositionTrace trace;
-  for (const Tensor& input : call.inputs) trace.inputs.push_back(stand_in(input));
+  for (const Tensor& input : call.inputs) trace.inputs.push_back(input.defined() ? stand_in(input) : Tensor());
   CallTrace calls;
   Context context(registry, trace_device().default_stream(), Switches{}, &calls);
   trace.outputs = call.op.decomposition.run(context, OpCall{call.op, trace.inputs, call.attributes, {}});

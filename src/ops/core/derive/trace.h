@@ -32,6 +32,10 @@ class CallTrace : public Observer {
   std::vector<TracedCall> calls_;
 };
 
+// A tensor of the same dtype, shape, strides and layout in memory of its own that holds nothing: for asking about
+// calls. `tensor` itself may lack memory.
+Tensor stand_in(const Tensor& tensor);
+
 // A call's decomposition, run on a device that keeps account of memory and nothing else. The inputs stand for the
 // call's: same dtypes, shapes and strides, each in memory of its own (absent ones undefined).
 struct DecompositionTrace {
