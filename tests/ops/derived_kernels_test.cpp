@@ -290,6 +290,7 @@ class ChainRun {
     for (const Tensor& t : outputs) list.push_back({fmt::format("out{}", list.size()), t, t});
     return ops::derive("chain", trace_.calls(), inputs_, list);
   }
+  std::span<const TracedCall> calls() const { return trace_.calls(); }
   // The program's values against those that the calls made. Tile sizes: the smallest.
   void expect_equal(const std::vector<Tensor>& outputs, double rtol, double atol, const std::string& what) {
     const Derived derived = derive(outputs);
@@ -364,6 +365,25 @@ TEST(DerivedChains, SlicesJoinsTransposesAndMasks) {
   const Tensor y = run.call("softmax", {joined}, {{"dim", std::int64_t{-1}}});
   run.expect_equal({y}, 1e-5, 1e-6, "joined");
   run.expect_equal({y, joined, kept}, 1e-5, 1e-6, "joined, with two side uses of other shapes");
+}
+
+TEST(DerivedChains, TakeWhatTheyReadAndGiveWhatOthersRead) {
+  ChainRun run;
+  const Tensor x = run.input({2, 6}), w = run.input({6}), m = run.input({6, 6});
+  const Tensor a = run.call("exp", {x});                 // 0: read by 1 and, outside, by 2
+  const Tensor b = run.call("mul", {a, w});              // 1: read by 3 alone
+  run.call("linear", {a, m});                            // 2
+  const Tensor c = run.call("neg", {b.slice(1, 0, 3)});  // 3: read by nobody
+  const int members[] = {0, 1, 3};
+  const Chain chain = chain_of(run.calls(), members);
+  ASSERT_EQ(chain.calls.size(), 3u);
+  ASSERT_EQ(chain.inputs.size(), 2u);
+  EXPECT_EQ(&chain.inputs[0].tensor.memory(), &x.memory());
+  EXPECT_EQ(&chain.inputs[1].tensor.memory(), &w.memory());
+  ASSERT_EQ(chain.outputs.size(), 2u);
+  EXPECT_EQ(&chain.outputs[0].value.memory(), &a.memory());
+  EXPECT_EQ(&chain.outputs[1].value.memory(), &c.memory());
+  EXPECT_EQ(derive("chain", chain.calls, chain.inputs, chain.outputs).reason, "");
 }
 
 TEST(DerivedChains, RefuseWithAReason) {

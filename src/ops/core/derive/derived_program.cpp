@@ -1,5 +1,9 @@
 #include "ops/core/derive/derived_program.h"
 
+#include <fmt/format.h>
+
+#include <set>
+
 #include "ops/core/derive/row_program.h"
 
 namespace tilewright::ops {
@@ -32,6 +36,32 @@ Derived derive(const std::string& name, std::span<const TracedCall> calls, std::
   } catch (const NotRowWise& no) {
     return {std::nullopt, no.reason};
   }
+}
+
+Chain chain_of(std::span<const TracedCall> trace, std::span<const int> members) {
+  Chain out;
+  std::set<const runtime::Memory*> made, taken, read_inside, read_outside;
+  std::size_t next = 0;
+  for (std::size_t k = 0; k < trace.size(); ++k) {
+    const TracedCall& call = trace[k];
+    const bool member = next < members.size() && members[next] == static_cast<int>(k);
+    for (const Tensor& input : call.inputs) {
+      if (!input.defined()) continue;
+      const runtime::Memory* memory = &input.memory();
+      (member ? read_inside : read_outside).insert(memory);
+      if (member && !made.count(memory) && taken.insert(memory).second)
+        out.inputs.push_back({fmt::format("in{}", out.inputs.size()), input});
+    }
+    if (!member) continue;
+    ++next;
+    out.calls.push_back(call);
+    for (const Tensor& result : call.outputs) made.insert(&result.memory());
+  }
+  for (const TracedCall& call : out.calls)
+    for (const Tensor& result : call.outputs)
+      if (read_outside.count(&result.memory()) || !read_inside.count(&result.memory()))
+        out.outputs.push_back({fmt::format("out{}", out.outputs.size()), result, result});
+  return out;
 }
 
 }  // namespace tilewright::ops

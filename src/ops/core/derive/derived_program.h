@@ -38,4 +38,13 @@ struct Derived {
 Derived derive(const std::string& name, std::span<const TracedCall> calls, std::span<const ChainInput> inputs,
                std::span<const ChainOutput> outputs);
 
+// A set of a trace's calls with what it takes from outside and what the rest needs of it.
+struct Chain {
+  std::vector<TracedCall> calls;
+  std::vector<ChainInput> inputs;    // each tensor memory once, as first read
+  std::vector<ChainOutput> outputs;  // results that a call outside reads, or nobody; written where the calls write them
+};
+// `members`: ascending positions in `trace`.
+Chain chain_of(std::span<const TracedCall> trace, std::span<const int> members);
+
 }  // namespace tilewright::ops

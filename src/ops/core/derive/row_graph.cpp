@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -705,6 +706,33 @@ RowNest nest_of(const Chain& chain, RowGraph& graph, const std::vector<int>& out
 
 }  // namespace
 
+namespace {
+
+// Loops in the order in which the inputs lie, so that they are read in one run and what repeats along a dim (a rotary
+// table for all heads) stays near; where inputs do not tell, as the outputs lie.
+void sort_by_inputs(RowNest& nest) {
+  const auto key = [&](std::size_t dim) {
+    std::int64_t of_inputs = 0, of_outputs = 0;
+    for (const RowTensor& t : nest.tensors) {
+      std::int64_t& of = t.output ? of_outputs : of_inputs;
+      of = std::max(of, t.strides[dim]);
+    }
+    return std::pair(of_inputs, of_outputs);
+  };
+  std::vector<std::size_t> order(nest.extents.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) > key(b); });
+  const auto sorted = [&](const std::vector<std::int64_t>& from) {
+    std::vector<std::int64_t> out;
+    for (const std::size_t dim : order) out.push_back(from[dim]);
+    return out;
+  };
+  nest.extents = sorted(nest.extents);
+  for (RowTensor& t : nest.tensors) t.strides = sorted(t.strides);
+}
+
+}  // namespace
+
 bool RowNest::reduces() const {
   return std::any_of(nodes.begin(), nodes.end(), [](const RowNode& node) { return node.kind == Kind::reduce; });
 }
@@ -750,6 +778,7 @@ void collapse(RowNest& nest) {
         again = true;
       }
   }
+  sort_by_inputs(nest);
   // Whole rows: only where every tensor's rows follow each other.
   if (nest.fixed || nest.reduces()) return;
   for (std::size_t i = nest.extents.size(); i-- > 0;) {
