@@ -14,7 +14,7 @@ namespace tilewright::tile {
 // Larger texts and programs are refused.
 struct TextLimits {
   static constexpr std::size_t bytes = 16u << 20;
-  static constexpr std::size_t nodes = 1u << 16;
+  static constexpr std::size_t nodes = 1u << 14;
   static constexpr std::size_t depth = 32;         // of nested loops
   static constexpr std::size_t names = 256;        // dims, tensors, scalars, tile parameters: of each kind
   static constexpr std::size_t rank = 8;           // of a tensor

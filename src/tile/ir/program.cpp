@@ -1,6 +1,6 @@
 #include "tile/ir/program.h"
 
-#include "base/error.h"
+#include <unordered_map>
 
 namespace tilewright::tile {
 
@@ -17,43 +17,53 @@ std::vector<bool> Program::unit_stride(int i) const {
 }
 
 ValueId Program::valid_extent(ValueId tile, int axis) const {
-  const Node& n = node(tile);
+  // Operands are often shared, so each is asked once per axis.
+  std::unordered_map<ValueId, ValueId> known[2];
+  const std::function<ValueId(ValueId, int)> of = [&](ValueId id, int along) {
+    if (const auto found = known[along].find(id); found != known[along].end()) return found->second;
+    return known[along][id] = valid_extent_rule(*this, id, along, of);
+  };
+  return of(tile, axis);
+}
+
+ValueId valid_extent_rule(const Program& program, ValueId tile, int axis,
+                          const std::function<ValueId(ValueId, int)>& of) {
+  const Node& n = program.node(tile);
   const auto of_operands = [&] {
     for (const ValueId operand : n.operands)
-      if (operand != kNone && !node(operand).type.index)
-        if (const ValueId valid = valid_extent(operand, axis); valid != kNone) return valid;
+      if (operand != kNone && !program.node(operand).type.index)
+        if (const ValueId valid = of(operand, axis); valid != kNone) return valid;
     return kNone;
   };
   if (is_elementwise(n.op)) return of_operands();
-  if (is_reduction(n.op)) return n.axis == axis ? kNone : valid_extent(n.operands[0], axis);
+  if (is_reduction(n.op)) return n.axis == axis ? kNone : of(n.operands[0], axis);
   switch (n.op) {
     case OpCode::view:
     case OpCode::gather:
       return valid_operand(n, axis);
     case OpCode::restrict: {
       const ValueId own = valid_operand(n, axis);
-      return own != kNone ? own : valid_extent(n.operands[0], axis);
+      return own != kNone ? own : of(n.operands[0], axis);
     }
     case OpCode::broadcast: {
-      const Type& from = node(n.operands[0]).type;
+      const Type& from = program.node(n.operands[0]).type;
       const bool spread = (axis == 0 ? from.rows : from.columns).one();
-      return spread ? kNone : valid_extent(n.operands[0], axis);
+      return spread ? kNone : of(n.operands[0], axis);
     }
     case OpCode::transpose:
-      return valid_extent(n.operands[0], 1 - axis);
-    case OpCode::slice:
-      return (axis == 0 ? n.type.rows == node(n.operands[0]).type.rows
-                        : n.type.columns == node(n.operands[0]).type.columns)
-                 ? valid_extent(n.operands[0], axis)
-                 : kNone;
+      return of(n.operands[0], 1 - axis);
+    case OpCode::slice: {
+      const Type& from = program.node(n.operands[0]).type;
+      const bool all = axis == 0 ? n.type.rows == from.rows : n.type.columns == from.columns;
+      return all ? of(n.operands[0], axis) : kNone;
+    }
     case OpCode::concat:
       return n.axis == axis ? kNone : of_operands();
     case OpCode::matmul:
-      return axis == 0 ? valid_extent(n.operands[0], 0) : valid_extent(n.operands[1], n.transposed ? 0 : 1);
+      return axis == 0 ? of(n.operands[0], 0) : of(n.operands[1], n.transposed ? 0 : 1);
     case OpCode::result: {
-      const Node& from = node(n.operands[0]);
-      if (from.op == OpCode::top_k) return axis == 0 ? valid_extent(from.operands[0], 0) : kNone;
-      return kNone;
+      const Node& from = program.node(n.operands[0]);
+      return from.op == OpCode::top_k && axis == 0 ? of(from.operands[0], 0) : kNone;
     }
     default:
       return kNone;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -139,6 +140,10 @@ struct Program {
   // Elementwise ops take the one their operands agree on (verify/ demands that), reductions that of the other axis.
   ValueId valid_extent(ValueId tile, int axis) const;
 };
+
+// One step of valid_extent: `of(operand, axis)` answers for the operands.
+ValueId valid_extent_rule(const Program& program, ValueId tile, int axis,
+                          const std::function<ValueId(ValueId, int)>& of);
 
 // The words of a node's position in Node::operands.
 inline constexpr int kLoopStart = 0, kLoopStop = 1, kLoopStep = 2, kLoopInitial = 3;
