@@ -1,0 +1,192 @@
+// Polynomials are least-maximum fits; ranges are reduced as in src/backends/host/small/vector_math.h.
+#include "tile/llvm/math.h"
+
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <limits>
+
+namespace tilewright::tile::llvm_back_end {
+namespace {
+
+// Arithmetic on values of one width. Named like the operations of the formulas below.
+class Functions {
+ public:
+  Functions(Emitter& emitter, llvm::Value* x) : e_(emitter), b_(emitter.builder), width_(Emitter::width_of(x)) {}
+
+  using V = llvm::Value*;
+  V real(double value) { return e_.real(value, width_); }
+  V whole(std::int32_t value) { return e_.whole(value, width_); }
+  V add(V a, V b) { return b_.CreateFAdd(a, b); }
+  V sub(V a, V b) { return b_.CreateFSub(a, b); }
+  V mul(V a, V b) { return b_.CreateFMul(a, b); }
+  V div(V a, V b) { return b_.CreateFDiv(a, b); }
+  V fma(V a, V b, V c) { return b_.CreateIntrinsic(llvm::Intrinsic::fma, {a->getType()}, {a, b, c}); }
+  V absolute(V x) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x); }
+  V root(V x) { return b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); }
+  V with_sign(V magnitude, V sign) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude, sign); }
+  V ints(V x) { return b_.CreateBitCast(x, e_.type(DType::i32, width_)); }
+  V floats(V x) { return b_.CreateBitCast(x, e_.type(DType::f32, width_)); }
+  V polynomial(V x, std::initializer_list<double> highest_first) {
+    V out = nullptr;
+    for (const double coefficient : highest_first)
+      out = out == nullptr ? real(coefficient) : fma(out, x, real(coefficient));
+    return out;
+  }
+
+  // e^x = 2^n · e^r, |r| ≤ ln2 / 2; the power of two in two steps, so that results go subnormal gradually.
+  V exponential(V x) {
+    x = b_.CreateSelect(b_.CreateFCmpOLT(x, real(-104)), real(-104), x);  // NaN stays
+    x = b_.CreateSelect(b_.CreateFCmpOGT(x, real(89)), real(89), x);
+    V shifted = fma(x, real(1.44269504f), real(12582912.0f));  // 1.5 · 2^23: rounds to an integer
+    V count = sub(shifted, real(12582912.0f));
+    V r = fma(count, real(-3.19461849e-05f), fma(count, real(-0.693115234375f), x));
+    V p = polynomial(r, {0.00019918129f, 0.00139463041f, 0.00833326485f, 0.0416662656f, 0.166666672f, 0.5f});
+    p = add(fma(p, mul(r, r), r), real(1));
+    if (e_.level.masks && width_ == 16)
+      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                                {p, count, llvm::Constant::getNullValue(p->getType()), b_.getInt16(0xffff),
+                                 b_.getInt32(4)});  // 4: the rounding in force
+    V n = b_.CreateSub(ints(shifted), whole(0x4b400000));
+    V half = b_.CreateAShr(n, whole(1));
+    const auto power = [&](V exponent) { return floats(b_.CreateShl(b_.CreateAdd(exponent, whole(127)), whole(23))); };
+    return mul(mul(p, power(half)), power(b_.CreateSub(n, half)));
+  }
+
+  // ln x = e · ln2 + ln m, m in [√½, √2).
+  V logarithm(V x) {
+    V tiny = b_.CreateFCmpOLT(x, real(1.17549435e-38f));
+    V scaled = b_.CreateSelect(tiny, mul(x, real(8388608.0f)), x);
+    V from_root = b_.CreateSub(ints(scaled), whole(0x3f3504f3));
+    V exponent = b_.CreateSIToFP(
+        b_.CreateSub(b_.CreateAShr(from_root, whole(23)), b_.CreateSelect(tiny, whole(23), whole(0))), x->getType());
+    V f = sub(floats(b_.CreateAdd(b_.CreateAnd(from_root, whole(0x7fffff)), whole(0x3f3504f3))), real(1));
+    V z = mul(f, f);
+    V p = polynomial(f, {0.0674659163f, -0.116756387f, 0.118881777f, -0.124055922f, 0.142195508f, -0.166679963f,
+                         0.200021192f, -0.250000089f, 0.333333135f});
+    V tail = fma(mul(p, z), f, mul(exponent, real(3.19461849e-05f)));
+    tail = fma(real(-0.5f), z, tail);
+    V out = fma(exponent, real(0.693115234375f), add(f, tail));
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    out = b_.CreateSelect(b_.CreateFCmpOEQ(x, real(infinity)), x, out);
+    out = b_.CreateSelect(b_.CreateFCmpOEQ(x, real(0)), real(-infinity), out);
+    return b_.CreateSelect(b_.CreateFCmpULT(x, real(0)), real(std::numeric_limits<double>::quiet_NaN()), out);
+  }
+
+  // Quadrants are taken off in double: the first difference is exact but for its rounding, whatever the size of x.
+  V sine(V x, int quarter) {
+    llvm::Type* wide = e_.vector_of(b_.getDoubleTy(), width_);
+    const auto constant = [&](double value) { return llvm::ConstantFP::get(wide, value); };
+    V large = b_.CreateFPExt(x, wide);
+    V shifted = fma(large, constant(0.6366197723675814), constant(6755399441055744.0));  // 1.5 · 2^52
+    V n = b_.CreateFSub(shifted, constant(6755399441055744.0));
+    V rest = fma(n, constant(-6.123233995736766e-17), fma(n, constant(-1.5707963267948966), large));
+    V r = b_.CreateFPTrunc(rest, x->getType());
+    V quadrant =
+        b_.CreateTrunc(b_.CreateBitCast(shifted, e_.vector_of(b_.getInt64Ty(), width_)), e_.type(DType::i32, width_));
+    quadrant = b_.CreateAdd(quadrant, whole(quarter));
+    V z = mul(r, r);
+    V s = fma(mul(r, z), polynomial(z, {-0.000195166547f, 0.00833217334f, -0.166666552f}), r);
+    V c =
+        fma(mul(z, z), polynomial(z, {2.44377279e-05f, -0.00138873619f, 0.0416666456f}), fma(real(-0.5f), z, real(1)));
+    V odd = b_.CreateICmpNE(b_.CreateAnd(quadrant, whole(1)), whole(0));
+    V out = b_.CreateSelect(odd, c, s);
+    return floats(b_.CreateXor(ints(out), b_.CreateShl(b_.CreateAnd(quadrant, whole(2)), whole(30))));
+  }
+
+  V hyperbolic_tangent(V x) {
+    V t = absolute(x);
+    V z = mul(x, x);
+    V p = polynomial(z, {-0.0056039053f, 0.0205517113f, -0.053714104f, 0.133311525f, -0.333332717f});
+    V near = fma(mul(x, z), p, x);
+    V far = sub(real(1), div(real(2), add(exponential(add(t, t)), real(1))));
+    return b_.CreateSelect(b_.CreateFCmpOLT(t, real(0.625f)), near, with_sign(far, x));
+  }
+
+  // x · P(x²) / Q(x²) up to 4, 1 in f32 beyond.
+  V error_function(V x) {
+    V z = mul(x, x);
+    V p = polynomial(z, {-1.32026585e-08f, 4.68486405e-06f, 0.000379611854f, 0.00384960952f, 0.0543169491f,
+                         0.185202926f, 1.12837923f});
+    V q = polynomial(z, {6.31114017e-05f, 0.00130757352f, 0.0154620958f, 0.113958366f, 0.497465253f, 1.0f});
+    return b_.CreateSelect(b_.CreateFCmpOGE(absolute(x), real(4)), with_sign(real(1), x), div(mul(x, p), q));
+  }
+
+  V apply(OpCode op, V x) {
+    switch (op) {
+      case OpCode::neg:
+        return b_.CreateFNeg(x);
+      case OpCode::abs:
+        return absolute(x);
+      case OpCode::exp:
+        return exponential(x);
+      case OpCode::log:
+        return logarithm(x);
+      case OpCode::sqrt:
+        return root(x);
+      case OpCode::rsqrt:
+        return div(real(1), root(x));
+      case OpCode::reciprocal:
+        return div(real(1), x);
+      case OpCode::sin:
+        return sine(x, 0);
+      case OpCode::cos:
+        return sine(x, 1);
+      case OpCode::tanh:
+        return hyperbolic_tangent(x);
+      case OpCode::erf:
+        return error_function(x);
+      case OpCode::sigmoid:
+        return div(real(1), add(real(1), exponential(b_.CreateFNeg(x))));
+      case OpCode::silu:
+        return div(x, add(real(1), exponential(b_.CreateFNeg(x))));
+      case OpCode::gelu: {
+        V half = mul(real(0.5f), x);
+        return fma(half, error_function(mul(x, real(0.707106781f))), half);
+      }
+      case OpCode::gelu_tanh: {  // 1/2 (1 + tanh y) = 1 / (1 + e^-2y)
+        V cube = mul(x, mul(x, x));
+        V y = mul(real(-1.59576912f), fma(real(0.044715f), cube, x));
+        return div(x, add(real(1), exponential(y)));
+      }
+      default:
+        return x;
+    }
+  }
+
+ private:
+  Emitter& e_;
+  llvm::IRBuilder<>& b_;
+  int width_;
+};
+
+llvm::Value* choose(Emitter& emitter, llvm::Value* first, llvm::Value* a, llvm::Value* b) {
+  // `first` is false where either is NaN, and then b is taken: a is looked at once more.
+  llvm::IRBuilder<>& builder = emitter.builder;
+  return builder.CreateSelect(builder.CreateFCmpUNO(a, a), a, builder.CreateSelect(first, a, b));
+}
+
+}  // namespace
+
+llvm::Value* emit_unary(Emitter& emitter, OpCode op, llvm::Value* x) {
+  if (x->getType()->isIntOrIntVectorTy()) {
+    llvm::Value* negated = emitter.builder.CreateNeg(x);
+    if (op == OpCode::neg) return negated;
+    llvm::Value* below = emitter.builder.CreateICmpSLT(x, llvm::Constant::getNullValue(x->getType()));
+    return emitter.builder.CreateSelect(below, negated, x);
+  }
+  return Functions(emitter, x).apply(op, x);
+}
+
+llvm::Value* emit_maximum(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
+  if (a->getType()->isIntOrIntVectorTy())
+    return emitter.builder.CreateSelect(emitter.builder.CreateICmpSGT(a, b), a, b);
+  return choose(emitter, emitter.builder.CreateFCmpOGT(a, b), a, b);
+}
+llvm::Value* emit_minimum(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
+  if (a->getType()->isIntOrIntVectorTy())
+    return emitter.builder.CreateSelect(emitter.builder.CreateICmpSLT(a, b), a, b);
+  return choose(emitter, emitter.builder.CreateFCmpOLT(a, b), a, b);
+}
+
+}  // namespace tilewright::tile::llvm_back_end

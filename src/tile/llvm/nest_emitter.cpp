@@ -1,0 +1,422 @@
+// Loops over the rows and columns of nests: one loop over rows for all nests that may share it, in it one loop over
+// columns for each.
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tile/llvm/math.h"
+#include "tile/llvm/program_emitter.h"
+
+namespace tilewright::tile::llvm_back_end {
+namespace {
+
+bool is_known_zero(const llvm::Value* value) {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
+  return constant != nullptr && constant->isZero();
+}
+
+double identity_of(OpCode op) { return op == OpCode::reduce_max ? -std::numeric_limits<double>::infinity() : 0.0; }
+
+}  // namespace
+
+// The number of valid rows or columns.
+llvm::Value* ProgramEmitter::limit(const std::vector<ValueId>& bounds, std::int64_t extent) {
+  if (bounds.empty()) return e_.number(extent);
+  Value* out = e_.number(extent);
+  for (const ValueId bound : bounds) out = e_.smin(index(bound), out);
+  return e_.smax(out, e_.number(0));
+}
+
+// Where along `axis` of tile `id` loops must be split; `shift` is added.
+void ProgramEmitter::add_borders(ValueId id, int axis, std::int64_t shift, std::set<std::int64_t>& out,
+                                 std::set<std::pair<ValueId, std::int64_t>>& seen) const {
+  if (!seen.insert({id * 2 + axis, shift}).second) return;
+  const Node& node = program_.node(id);
+  if (memory_of(id) != nullptr && !node.plan.stored) return;
+  if (node.op == OpCode::reshape || node.op == OpCode::gather || node.op == OpCode::view) return;
+  std::int64_t start = 0;
+  for (const ValueId operand : tile_operands(program_, id)) {
+    const Node& from = program_.node(operand);
+    if (node.op != OpCode::concat && is_materialised(program_, operand)) continue;
+    if (node.op == OpCode::concat && node.axis == axis) {
+      add_borders(operand, axis, shift + start, out, seen);
+      start += size(axis == 0 ? from.type.rows : from.type.columns);
+      out.insert(shift + start);
+    } else if (node.op == OpCode::slice) {
+      add_borders(operand, axis, shift - (axis == 0 ? node.integer : node.integer2), out, seen);
+    } else if (node.op == OpCode::transpose) {
+      add_borders(operand, 1 - axis, shift, out, seen);
+    } else if (!(node.op == OpCode::broadcast && (axis == 0 ? from.type.rows : from.type.columns).one())) {
+      add_borders(operand, axis, shift, out, seen);
+    }
+  }
+}
+
+// 0, the borders in between, extent.
+std::vector<std::int64_t> ProgramEmitter::borders(const std::vector<Root>& roots, int axis, std::int64_t extent) const {
+  std::set<std::int64_t> all;
+  std::set<std::pair<ValueId, std::int64_t>> seen;
+  for (const Root& root : roots) {
+    const OpCode op = program_.node(root.tile).op;
+    const bool outer = root.copy_to != nullptr || (op != OpCode::assemble && !is_reduction(op));
+    add_borders(outer ? root.tile : program_.node(root.tile).operands[0], axis, 0, all, seen);
+  }
+  std::vector<std::int64_t> out{0};
+  for (const std::int64_t border : all)
+    if (border > 0 && border < extent) out.push_back(border);
+  out.push_back(extent);
+  return out;
+}
+
+// Whether `next` may be computed row by row right after the nests of the group.
+bool ProgramEmitter::local_to_rows(const std::vector<Nest>& group, const Nest& next) const {
+  if (group.empty()) return true;
+  const IterationSpace& space = group.back().space;
+  if (space.rows != next.space.rows || space.valid_rows != next.space.valid_rows) return false;
+  std::set<ValueId> computed;
+  for (const Nest& nest : group)
+    for (const Root& root : nest.roots) {
+      if (root.copy_to != nullptr) return false;
+      computed.insert(root.tile);
+    }
+  std::set<std::pair<ValueId, bool>> seen;
+  const auto visit = [&](auto&& self, ValueId id, bool local) -> bool {
+    for (const ValueId operand : tile_operands(program_, id)) {
+      if (!seen.insert({operand, local}).second) continue;
+      if (computed.count(operand) != 0 && !local && space.rows > 1) return false;
+      if (!is_materialised(program_, operand) &&
+          !self(self, operand, local && keeps_row(program_, program_.node(operand))))
+        return false;
+    }
+    return true;
+  };
+  return std::all_of(next.roots.begin(), next.roots.end(), [&](const Root& root) {
+    return root.copy_to == nullptr && visit(visit, root.tile, keeps_row(program_, program_.node(root.tile)));
+  });
+}
+
+// Computes single tiles, and (row given) values of one a row, before the loop that needs them.
+void ProgramEmitter::prepare(ValueId id, const Point* row, std::set<ValueId>& seen) {
+  if (!seen.insert(id).second) return;
+  const Node& node = program_.node(id);
+  if (is_single(node.type)) {
+    value(id, {});
+    return;
+  }
+  if (row != nullptr && node.type.columns.one()) {
+    value(id, *row);
+    return;
+  }
+  if (memory_of(id) != nullptr && is_materialised(program_, id) && !node.plan.stored) return;
+  const bool follow = row == nullptr || keeps_row(program_, node);
+  for (const ValueId operand : tile_operands(program_, id)) {
+    if (is_materialised(program_, operand) && !is_single(program_.node(operand).type) &&
+        !(row != nullptr && follow && program_.node(operand).type.columns.one()))
+      continue;
+    if (node.op == OpCode::result || program_.node(operand).op == OpCode::loop) continue;
+    prepare(operand, follow ? row : nullptr, seen);
+  }
+}
+
+void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
+  std::set<ValueId> members;
+  std::set<int> numbers;
+  std::vector<Root> roots;
+  for (const Nest& nest : nests)
+    for (const Root& root : nest.roots) {
+      roots.push_back(root);
+      members.insert(root.tile);
+      if (root.copy_to == nullptr) numbers.insert(program_.node(root.tile).plan.nest);
+    }
+  const IterationSpace& space = nests[0].space;
+  // Results: in a register where there is one, in one row of memory where only this loop over rows reads them.
+  for (const Root& root : roots) {
+    const Node& node = program_.node(root.tile);
+    if (root.copy_to != nullptr || node.op == OpCode::assemble) continue;
+    if (is_single(node.type)) {
+      registers_[root.tile] =
+          e_.variable(e_.element(node.type.dtype), llvm::Constant::getNullValue(e_.element(node.type.dtype)));
+    } else {
+      const std::set<int>& readers = readers_[root.tile];
+      const bool here = std::includes(numbers.begin(), numbers.end(), readers.begin(), readers.end());
+      const bool in_row =
+          here && space.rows > 1 && node.type.columns.one() && nests.size() > 0 && is_reduction(node.op);
+      if (in_row)
+        registers_[root.tile] = e_.variable(b_.getFloatTy(), e_.real(0));
+      else if (const auto to = destinations_.find(root.tile); to != destinations_.end())
+        memory_[root.tile] = to->second;
+      else
+        memory_[root.tile] =
+            allocate(node.type, here && space.rows > 1 && nests.size() >= 1 && dense_.count(root.tile) == 0);
+    }
+  }
+  std::set<ValueId> seen;
+  for (const Nest& nest : nests)
+    for (const Root& root : nest.roots)
+      if (root.copy_to != nullptr || members.count(root.tile) != 0)
+        for (const ValueId operand :
+             root.copy_to != nullptr ? std::vector<ValueId>{root.tile} : tile_operands(program_, root.tile))
+          if (members.count(operand) == 0 || root.copy_to != nullptr) {
+            // Single tiles that depend on a reduction of this group are computed once that is there.
+            const auto depends = [&](auto&& self, ValueId id) -> bool {
+              if (root.copy_to == nullptr && members.count(id) != 0) return true;
+              if (is_materialised(program_, id)) return false;
+              for (const ValueId part : tile_operands(program_, id))
+                if (self(self, part)) return true;
+              return false;
+            };
+            if (!depends(depends, operand)) prepare(operand, nullptr, seen);
+          }
+  Value* rows = limit(space.valid_rows, space.rows);
+  if (nests.size() == 1 && space.rows > 1 && space.columns == 1) {
+    const bool plain = std::all_of(roots.begin(), roots.end(), [&](const Root& root) {
+      const Node& node = program_.node(root.tile);
+      return (root.copy_to != nullptr || node.plan.stored) && !is_reduction(node.op);
+    });
+    if (plain) return emit_down(nests[0]);
+  }
+  const std::vector<std::int64_t> parts = borders(roots, 0, space.rows);
+  for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
+    const auto body = [&](Value* row) {
+      const Point point{.row = space.rows == 1 ? nullptr : row, .row_low = parts[part], .row_high = parts[part + 1]};
+      for (const Nest& nest : nests) emit_columns(nest, point);
+    };
+    if (space.rows == 1 && space.valid_rows.empty()) {
+      body(nullptr);
+    } else {
+      e_.loop("row", e_.number(parts[part]), e_.smin(rows, e_.number(parts[part + 1])), 1, [&](Value* row) {
+        scopes_.emplace_back();
+        body(row);
+        scopes_.pop_back();
+      });
+    }
+  }
+}
+
+void ProgramEmitter::write_root(const Root& root, const Point& point) {
+  const Node& node = program_.node(root.tile);
+  if (root.copy_to != nullptr) {
+    Value* out = value(root.tile, point);
+    Value* elements = point.row == nullptr ? nullptr : b_.CreateNSWMul(point.row, e_.number(root.copy_to->row_stride));
+    if (point.column != nullptr)
+      elements = elements == nullptr ? point.column : b_.CreateNSWAdd(elements, point.column);
+    Value* address =
+        elements == nullptr ? root.copy_to->base : e_.at(root.copy_to->base, elements, root.copy_to->dtype);
+    e_.store(root.copy_to->dtype, out, address, point.lanes);
+    return;
+  }
+  if (node.op == OpCode::assemble) {
+    Value* out = value(node.operands[0], point);
+    Value* elements = point.column;
+    if (point.row != nullptr && node.row_dim != kNone) {
+      Value* row = b_.CreateNSWMul(
+          point.row, strides_[static_cast<std::size_t>(node.tensor)][static_cast<std::size_t>(node.row_dim)]);
+      elements = elements == nullptr ? row : b_.CreateNSWAdd(row, elements);
+    }
+    const DType dtype = program_.tensor(node.tensor).dtype;
+    Value* base = bases_[static_cast<std::size_t>(root.tile)];
+    e_.store(dtype, out, elements == nullptr ? base : e_.at(base, elements, dtype), point.lanes);
+    return;
+  }
+  // A stored tile; other roots of the nest find it in a register.
+  Value* out = compute(root.tile, normal(root.tile, point));
+  remember(root.tile, normal(root.tile, point), out);
+  const Memory& to = memory_.at(root.tile);
+  Value* elements =
+      point.row == nullptr || to.single_row ? nullptr : b_.CreateNSWMul(point.row, e_.number(to.row_stride));
+  if (point.column != nullptr) elements = elements == nullptr ? point.column : b_.CreateNSWAdd(elements, point.column);
+  e_.store(to.dtype, out, elements == nullptr ? to.base : e_.at(to.base, elements, to.dtype), point.lanes);
+}
+
+void ProgramEmitter::sweep(std::int64_t low, std::int64_t high, Value* end, int vector, int unroll,
+                           const std::function<void(const std::vector<std::pair<Value*, Lanes>>&)>& step) {
+  const auto full = [&](Value* column, int count) {
+    std::vector<std::pair<Value*, Lanes>> points;
+    for (int i = 0; i < count; ++i)
+      points.emplace_back(i == 0 ? column : b_.CreateNSWAdd(column, e_.number(i * vector)), Lanes{vector});
+    scopes_.emplace_back();
+    step(points);
+    scopes_.pop_back();
+  };
+  const bool known = llvm::isa<llvm::ConstantInt>(end);
+  const std::int64_t length = known ? llvm::cast<llvm::ConstantInt>(end)->getSExtValue() - low : high - low;
+  if (length <= 0) return;
+  Value* at = e_.number(low);
+  const auto advance = [&](int count) {
+    if (count * vector > high - low) return;
+    // The last start of a whole step lies at end - step.
+    Value* stop = b_.CreateSub(end, e_.number(count * vector - 1));
+    Value* begin = at;
+    e_.loop(count > 1 ? "main" : "vector", begin, stop, count * vector, [&](Value* column) { full(column, count); });
+    Value* room = e_.smax(b_.CreateSub(end, begin), e_.number(0));
+    Value* steps = b_.CreateUDiv(room, e_.number(count * vector));
+    at = b_.CreateAdd(begin, b_.CreateMul(steps, e_.number(count * vector)));
+  };
+  if (known && length <= 8 * vector && length >= vector) {  // short: no loop
+    const int count = static_cast<int>(length / vector);
+    full(at, count);
+    at = e_.number(low + count * vector);
+  } else {
+    if (unroll > 1) advance(unroll);
+    advance(1);
+  }
+  if (vector == 1) return;
+  const auto scalar = [&](Value* from, Value* to) {
+    e_.loop("tail", from, to, 1, [&](Value* column) {
+      scopes_.emplace_back();
+      step({{column, Lanes{}}});
+      scopes_.pop_back();
+    });
+  };
+  if (!e_.level.masks) {
+    scalar(at, fault("wrong_tail_mask") ? b_.CreateSub(end, e_.number(1)) : end);
+    return;
+  }
+  e_.when(b_.CreateICmpSLT(at, end), [&] {
+    Value* count = b_.CreateSub(end, at);
+    llvm::Type* lanes = e_.type(DType::i32, vector);
+    std::vector<std::uint32_t> counting;
+    for (int lane = 0; lane < vector; ++lane)
+      counting.push_back(static_cast<std::uint32_t>(lane + (fault("wrong_tail_mask") ? 1 : 0)));
+    Value* mask =
+        b_.CreateICmpULT(llvm::ConstantDataVector::get(b_.getContext(), counting),
+                         b_.CreateVectorSplat(static_cast<unsigned>(vector), b_.CreateTrunc(count, b_.getInt32Ty())));
+    (void)lanes;
+    scopes_.emplace_back();
+    step({{at, Lanes{vector, mask, count}}});
+    scopes_.pop_back();
+  });
+}
+
+void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
+  std::set<ValueId> seen;
+  for (const Root& root : nest.roots) {
+    if (root.copy_to != nullptr) {
+      prepare(root.tile, &row, seen);
+    } else {
+      for (const ValueId operand : tile_operands(program_, root.tile)) {
+        // Tiles of this nest are not there yet; what hangs on their rows is theirs to compute.
+        prepare(operand, keeps_row(program_, program_.node(root.tile)) ? &row : nullptr, seen);
+      }
+    }
+  }
+  struct Sum {
+    OpCode op;
+    ValueId id, operand;
+    std::vector<Variable> vectors;
+    Variable single;
+  };
+  std::vector<Sum> sums;
+  const int vector = nest.vector, unroll = std::max(nest.unroll, 1);
+  const bool longer = nest.space.columns > 1;
+  for (const Root& root : nest.roots) {
+    const Node& node = program_.node(root.tile);
+    if (root.copy_to != nullptr || !is_reduction(node.op)) continue;
+    const double seed = fault("reduction_seed") && node.op == OpCode::reduce_max ? 0.0 : identity_of(node.op);
+    Sum sum{node.op, root.tile, node.operands[0], {}, e_.variable(b_.getFloatTy(), e_.real(seed))};
+    if (vector > 1)
+      for (int i = 0; i < unroll; ++i)
+        sum.vectors.push_back(e_.variable(e_.type(DType::f32, vector), e_.real(seed, vector)));
+    sums.push_back(sum);
+  }
+  const auto combine = [&](OpCode op, Value* a, Value* b) {
+    return op == OpCode::reduce_max ? emit_maximum(e_, a, b) : b_.CreateFAdd(a, b);
+  };
+  Value* columns = limit(nest.space.valid_columns, nest.space.columns);
+  const std::vector<std::int64_t> parts = borders(nest.roots, 1, nest.space.columns);
+  for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
+    const std::int64_t low = parts[part], high = parts[part + 1];
+    sweep(low, high, high == nest.space.columns ? columns : e_.smin(columns, e_.number(high)), vector, unroll,
+          [&](const std::vector<std::pair<Value*, Lanes>>& steps) {
+            std::vector<Point> points;
+            for (const auto& [column, lanes] : steps) {
+              Point point = row;
+              point.column = longer ? column : nullptr;
+              point.lanes = lanes;
+              point.column_low = low;
+              point.column_high = high;
+              points.push_back(point);
+            }
+            for (const Root& root : nest.roots) {
+              const bool reduces = root.copy_to == nullptr && is_reduction(program_.node(root.tile).op);
+              if (!reduces)
+                for (const Point& point : points) write_root(root, point);
+            }
+            for (const Sum& sum : sums)
+              for (std::size_t i = 0; i < points.size(); ++i) {
+                Value* next = value(sum.operand, points[i]);
+                const int width = Emitter::width_of(next);
+                if (points[i].lanes.mask != nullptr)
+                  next = b_.CreateSelect(points[i].lanes.mask, next, e_.real(identity_of(sum.op), width));
+                const Variable& into = width == 1 ? sum.single : sum.vectors[i % sum.vectors.size()];
+                // The running value stands second: where it is NaN, the processor's maximum keeps it.
+                e_.set(into, combine(sum.op, sum.op == OpCode::reduce_max ? next : e_.get(into),
+                                     sum.op == OpCode::reduce_max ? e_.get(into) : next));
+              }
+          });
+  }
+  for (const Sum& sum : sums) {
+    Value* total = nullptr;
+    std::vector<Value*> left;
+    for (const Variable& each : sum.vectors) left.push_back(e_.get(each));
+    while (left.size() > 1) {
+      std::vector<Value*> fewer;
+      for (std::size_t i = 0; i + 1 < left.size(); i += 2) fewer.push_back(combine(sum.op, left[i], left[i + 1]));
+      if (left.size() % 2 != 0) fewer.push_back(left.back());
+      left = fewer;
+    }
+    if (!left.empty()) total = left[0];
+    for (int width = vector; total != nullptr && width > 1; width /= 2) {
+      std::vector<int> lower, upper;
+      for (int i = 0; i < width / 2; ++i) {
+        lower.push_back(i);
+        upper.push_back(i + width / 2);
+      }
+      Value* a = width == 2 ? b_.CreateExtractElement(total, std::uint64_t{0}) : b_.CreateShuffleVector(total, lower);
+      Value* b = width == 2 ? b_.CreateExtractElement(total, std::uint64_t{1}) : b_.CreateShuffleVector(total, upper);
+      total = combine(sum.op, a, b);
+    }
+    total = total == nullptr ? e_.get(sum.single) : combine(sum.op, total, e_.get(sum.single));
+    if (sum.op == OpCode::reduce_mean) {
+      Value* count = fault("mean_divisor") ? e_.number(nest.space.columns) : columns;
+      total = b_.CreateFDiv(total, b_.CreateSIToFP(count, b_.getFloatTy()));
+    }
+    Point point = row;
+    point.column_low = 0;
+    point.column_high = 1;
+    if (const auto single = registers_.find(sum.id); single != registers_.end()) {
+      e_.set(single->second, total);
+    } else {
+      const Memory& to = memory_.at(sum.id);
+      Value* elements =
+          point.row == nullptr || to.single_row ? nullptr : b_.CreateNSWMul(point.row, e_.number(to.row_stride));
+      e_.store(DType::f32, total, elements == nullptr ? to.base : e_.at(to.base, elements, DType::f32), {});
+    }
+    remember(sum.id, normal(sum.id, point), total);
+  }
+  (void)is_known_zero;
+}
+
+// Tiles of one column: vectors run down the rows.
+void ProgramEmitter::emit_down(const Nest& nest) {
+  Value* rows = limit(nest.space.valid_rows, nest.space.rows);
+  int vector = e_.level.lanes;
+  while (vector > nest.space.rows) vector /= 2;
+  const std::vector<std::int64_t> parts = borders(nest.roots, 0, nest.space.rows);
+  for (std::size_t part = 0; part + 1 < parts.size(); ++part)
+    sweep(parts[part], parts[part + 1], e_.smin(rows, e_.number(parts[part + 1])), vector, 1,
+          [&](const std::vector<std::pair<Value*, Lanes>>& steps) {
+            for (const auto& [row, lanes] : steps) {
+              const Point point{.row = row,
+                                .lanes = lanes,
+                                .down = lanes.width > 1,
+                                .row_low = parts[part],
+                                .row_high = parts[part + 1]};
+              for (const Root& root : nest.roots) write_root(root, point);
+            }
+          });
+}
+
+}  // namespace tilewright::tile::llvm_back_end

@@ -1,0 +1,52 @@
+#include "tile/passes/vectorise.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tile/passes/iteration_space.h"
+
+namespace tilewright::tile {
+namespace {
+
+struct Work {
+  IterationSpace space;
+  std::set<ValueId> nodes;
+  bool reduces = false;
+};
+
+void collect(const Program& program, ValueId id, std::set<ValueId>& out) {
+  for (const ValueId operand : tile_operands(program, id))
+    if (!is_materialised(program, operand) && !is_single(program.node(operand).type) && out.insert(operand).second)
+      collect(program, operand, out);
+}
+
+}  // namespace
+
+void vectorise(Program& program, int lanes) {
+  IterationSpaces spaces(program);
+  std::map<int, Work> nests;
+  for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
+    const Node& node = program.node(id);
+    if (node.plan.nest == kNone) continue;
+    Work& work = nests[node.plan.nest];
+    if (node.op != OpCode::loop && node.op != OpCode::matmul) work.space = spaces.of_root(id);
+    work.nodes.insert(id);
+    work.reduces = work.reduces || is_reduction(node.op);
+    if (node.op != OpCode::loop) collect(program, id, work.nodes);
+  }
+  for (Node& node : program.nodes) {
+    if (node.plan.nest == kNone) continue;
+    const Work& work = nests[node.plan.nest];
+    int vector = lanes;
+    while (vector > 1 && vector > work.space.columns) vector /= 2;
+    const bool heavy = std::any_of(work.nodes.begin(), work.nodes.end(), [&](ValueId id) {
+      return in_range(program.node(id).op, OpCode::exp, OpCode::gelu_tanh);
+    });
+    // Sums wait for the sum before: four at a time. Long chains fill the processor's window by themselves.
+    node.plan.vector = vector;
+    node.plan.unroll = vector == 1 ? 1 : work.reduces ? 4 : heavy || work.nodes.size() > 16 ? 2 : 4;
+  }
+}
+
+}  // namespace tilewright::tile
