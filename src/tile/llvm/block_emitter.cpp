@@ -2,6 +2,7 @@
 #include <llvm/IR/Constants.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tile/llvm/math.h"
 #include "tile/llvm/matmul_emitter.h"
@@ -146,18 +147,18 @@ void ProgramEmitter::emit_block(BlockId block, ValueId skipped_loop) {
   flush();
 }
 
-ProgramEmitter::Memory ProgramEmitter::allocate(const Type& type, bool single_row) {
+ProgramEmitter::Memory ProgramEmitter::allocate(const Type& type, bool single_row, bool dense) {
   const std::int64_t rows = single_row ? 1 : size(type.rows);
   const std::int64_t columns = size(type.columns);
   const auto bytes = static_cast<std::int64_t>(dtype_size(type.dtype));
   const std::int64_t line = 64 / bytes;
-  const std::int64_t stride = columns == 1 ? 1 : (columns + line - 1) / line * line;
+  const std::int64_t stride = columns == 1 || dense ? columns : (columns + line - 1) / line * line;
   return {e_.stack((rows * stride * bytes + 127) / 64 * 64), stride, type.dtype, single_row};
 }
 
 ProgramEmitter::Memory ProgramEmitter::result_memory(ValueId id) {
   const auto found = destinations_.find(id);
-  return found != destinations_.end() ? found->second : allocate(program_.node(id).type);
+  return found != destinations_.end() ? found->second : allocate(program_.node(id).type, false, dense_.count(id) != 0);
 }
 
 // Evaluates a tile into memory.
@@ -173,7 +174,9 @@ void ProgramEmitter::copy_tile(ValueId tile, const Memory& to) {
 
 // Who reads each materialised tile, through tiles that are recomputed.
 void ProgramEmitter::count_readers() {
+  std::set<ValueId> seen;
   const auto visit = [&](auto&& self, ValueId id, int reader) -> void {
+    if (!seen.insert(id).second) return;
     if (is_materialised(program_, id)) {
       readers_[id].insert(reader);
       return;
@@ -183,7 +186,9 @@ void ProgramEmitter::count_readers() {
   for (ValueId id = 0; id < static_cast<ValueId>(program_.nodes.size()); ++id) {
     const Node& node = program_.node(id);
     if (home_[static_cast<std::size_t>(id)] == kNone || node.plan.nest == kNone) continue;
+    seen.clear();
     for (const ValueId operand : tile_operands(program_, id)) visit(visit, operand, node.plan.nest);
+    seen.clear();
     if (node.op == OpCode::loop)
       for (const ValueId next : program_.block(node.body).yields) visit(visit, next, -1 - id);
   }
@@ -192,9 +197,10 @@ void ProgramEmitter::count_readers() {
 // Whether `root` reads `carried` at the element that it computes only, through the operands `from`, and through no
 // other operand.
 bool ProgramEmitter::reads_in_place(ValueId root, ValueId carried, const std::vector<ValueId>& from) const {
+  std::set<std::pair<ValueId, bool>> seen;
   const auto reads = [&](auto&& self, ValueId id, bool here) -> bool {  // true: somewhere else
     if (id == carried) return !here;
-    if (is_materialised(program_, id)) return false;
+    if (is_materialised(program_, id) || !seen.insert({id, here}).second) return false;
     const bool keeps = here && keeps_position(program_.node(id).op);
     for (const ValueId operand : tile_operands(program_, id))
       if (self(self, operand, keeps)) return true;
@@ -265,7 +271,7 @@ void ProgramEmitter::emit_loop(ValueId id) {
     if (!(fault("stale_accumulator") && type.dtype == DType::f32)) {
       copy_tile(initial, memory);
     } else {
-      Nest nest;  // the planted fault: what the accumulator begins with is not what was asked for
+      // The planted fault: what the accumulator begins with is not what was asked for.
       e_.loop("stale", e_.number(0), e_.number(size(type.rows) * memory.row_stride), 1,
               [&](Value* at) { e_.store(DType::f32, e_.real(1), e_.at(memory.base, at, DType::f32), {}); });
     }
@@ -345,7 +351,7 @@ void ProgramEmitter::emit_matmul_node(ValueId id) {
     if (const Memory* memory = memory_of(tile)) {
       out.base = memory->base;
       out.row_stride = e_.number(memory->row_stride);
-      out.padded = memory->row_stride > 1;
+      out.padded = memory->row_stride * static_cast<std::int64_t>(dtype_size(out.dtype)) % 64 == 0;
     } else if (from.op == OpCode::view) {
       out.base = bases_[static_cast<std::size_t>(tile)];
       out.row_stride = from.row_dim == kNone

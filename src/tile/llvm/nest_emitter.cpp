@@ -12,11 +12,6 @@
 namespace tilewright::tile::llvm_back_end {
 namespace {
 
-bool is_known_zero(const llvm::Value* value) {
-  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value);
-  return constant != nullptr && constant->isZero();
-}
-
 double identity_of(OpCode op) { return op == OpCode::reduce_max ? -std::numeric_limits<double>::infinity() : 0.0; }
 
 }  // namespace
@@ -81,6 +76,9 @@ bool ProgramEmitter::local_to_rows(const std::vector<Nest>& group, const Nest& n
       if (root.copy_to != nullptr) return false;
       computed.insert(root.tile);
     }
+  // A tile that is written where a loop carries it: the group must read the old one row by row.
+  for (const Root& root : next.roots)
+    if (destinations_.count(root.tile) != 0 && space.rows > 1) return false;
   std::set<std::pair<ValueId, bool>> seen;
   const auto visit = [&](auto&& self, ValueId id, bool local) -> bool {
     for (const ValueId operand : tile_operands(program_, id)) {
@@ -127,8 +125,9 @@ void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
   for (const Nest& nest : nests)
     for (const Root& root : nest.roots) {
       roots.push_back(root);
+      if (root.copy_to != nullptr) continue;
       members.insert(root.tile);
-      if (root.copy_to == nullptr) numbers.insert(program_.node(root.tile).plan.nest);
+      numbers.insert(program_.node(root.tile).plan.nest);
     }
   const IterationSpace& space = nests[0].space;
   // Results: in a register where there is one, in one row of memory where only this loop over rows reads them.
@@ -141,34 +140,34 @@ void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
     } else {
       const std::set<int>& readers = readers_[root.tile];
       const bool here = std::includes(numbers.begin(), numbers.end(), readers.begin(), readers.end());
-      const bool in_row =
-          here && space.rows > 1 && node.type.columns.one() && nests.size() > 0 && is_reduction(node.op);
+      const bool in_row = here && space.rows > 1 && node.type.columns.one() && is_reduction(node.op);
       if (in_row)
         registers_[root.tile] = e_.variable(b_.getFloatTy(), e_.real(0));
       else if (const auto to = destinations_.find(root.tile); to != destinations_.end())
         memory_[root.tile] = to->second;
       else
         memory_[root.tile] =
-            allocate(node.type, here && space.rows > 1 && nests.size() >= 1 && dense_.count(root.tile) == 0);
+            allocate(node.type, here && space.rows > 1 && dense_.count(root.tile) == 0, dense_.count(root.tile) != 0);
     }
   }
-  std::set<ValueId> seen;
-  for (const Nest& nest : nests)
-    for (const Root& root : nest.roots)
-      if (root.copy_to != nullptr || members.count(root.tile) != 0)
-        for (const ValueId operand :
-             root.copy_to != nullptr ? std::vector<ValueId>{root.tile} : tile_operands(program_, root.tile))
-          if (members.count(operand) == 0 || root.copy_to != nullptr) {
-            // Single tiles that depend on a reduction of this group are computed once that is there.
-            const auto depends = [&](auto&& self, ValueId id) -> bool {
-              if (root.copy_to == nullptr && members.count(id) != 0) return true;
-              if (is_materialised(program_, id)) return false;
-              for (const ValueId part : tile_operands(program_, id))
-                if (self(self, part)) return true;
-              return false;
-            };
-            if (!depends(depends, operand)) prepare(operand, nullptr, seen);
-          }
+  // Single tiles come before the loops, except those that hang on a result of this group.
+  std::set<ValueId> seen, independent;
+  const auto depends = [&](auto&& self, ValueId id) -> bool {
+    if (members.count(id) != 0) return true;
+    if (is_materialised(program_, id) || independent.count(id) != 0) return false;
+    for (const ValueId part : tile_operands(program_, id))
+      if (self(self, part)) return true;
+    independent.insert(id);
+    return false;
+  };
+  for (const Root& root : roots) {
+    if (root.copy_to != nullptr) {
+      prepare(root.tile, nullptr, seen);
+      continue;
+    }
+    for (const ValueId operand : tile_operands(program_, root.tile))
+      if (!depends(depends, operand)) prepare(operand, nullptr, seen);
+  }
   Value* rows = limit(space.valid_rows, space.rows);
   if (nests.size() == 1 && space.rows > 1 && space.columns == 1) {
     const bool plain = std::all_of(roots.begin(), roots.end(), [&](const Root& root) {
@@ -276,14 +275,12 @@ void ProgramEmitter::sweep(std::int64_t low, std::int64_t high, Value* end, int 
   }
   e_.when(b_.CreateICmpSLT(at, end), [&] {
     Value* count = b_.CreateSub(end, at);
-    llvm::Type* lanes = e_.type(DType::i32, vector);
     std::vector<std::uint32_t> counting;
     for (int lane = 0; lane < vector; ++lane)
       counting.push_back(static_cast<std::uint32_t>(lane + (fault("wrong_tail_mask") ? 1 : 0)));
     Value* mask =
         b_.CreateICmpULT(llvm::ConstantDataVector::get(b_.getContext(), counting),
                          b_.CreateVectorSplat(static_cast<unsigned>(vector), b_.CreateTrunc(count, b_.getInt32Ty())));
-    (void)lanes;
     scopes_.emplace_back();
     step({{at, Lanes{vector, mask, count}}});
     scopes_.pop_back();
@@ -396,7 +393,6 @@ void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
     }
     remember(sum.id, normal(sum.id, point), total);
   }
-  (void)is_known_zero;
 }
 
 // Tiles of one column: vectors run down the rows.

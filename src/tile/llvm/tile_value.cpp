@@ -1,5 +1,6 @@
 // Elements of tiles, computed where they are asked for.
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/Module.h>
 
 #include "base/error.h"
 #include "tile/llvm/math.h"

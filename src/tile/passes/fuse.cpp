@@ -196,6 +196,9 @@ class Fusion {
 
 }  // namespace
 
-void fuse(Program& program) { Fusion(program).run(); }
+Program fuse(Program program) {
+  Fusion(program).run();
+  return program;
+}
 
 }  // namespace tilewright::tile

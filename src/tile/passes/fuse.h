@@ -11,6 +11,6 @@
 
 namespace tilewright::tile {
 
-void fuse(Program& program);
+Program fuse(Program program);
 
 }  // namespace tilewright::tile

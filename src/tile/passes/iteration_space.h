@@ -15,7 +15,6 @@ bool is_single(const Type& type);
 bool is_materialised(const Program& program, ValueId id);
 // The tile operands that must be computed for `id` (loops: initial values only).
 std::vector<ValueId> tile_operands(const Program& program, ValueId id);
-// The tiles that a root, matmul, top_k or loop itself reads: not the next root's. For stored tiles their operands.
 bool keeps_position(OpCode op);  // element (i, j) needs element (i, j) of its operands only
 bool keeps_row(const Program& program, const Node& node);
 

@@ -6,6 +6,8 @@
 #include "tile/ir/printer.h"
 #include "tile/passes/cse.h"
 #include "tile/passes/dead_code.h"
+#include "tile/passes/fuse.h"
+#include "tile/passes/vectorise.h"
 #include "tile/verify/verify.h"
 
 namespace tilewright::tile {
@@ -14,6 +16,11 @@ const std::vector<LowerPass>& lower_passes() {
   static const std::vector<LowerPass> passes = {
       {"cse", [](Program program, const LowerOptions&) { return cse(std::move(program)); }},
       {"dead_code", [](Program program, const LowerOptions&) { return dead_code(std::move(program)); }},
+      {"fuse", [](Program program, const LowerOptions&) { return fuse(std::move(program)); }},
+      {"vectorise",
+       [](Program program, const LowerOptions& options) {
+         return vectorise(std::move(program), vector_lanes(options.level));
+       }},
   };
   return passes;
 }

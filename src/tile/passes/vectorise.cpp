@@ -23,7 +23,7 @@ void collect(const Program& program, ValueId id, std::set<ValueId>& out) {
 
 }  // namespace
 
-void vectorise(Program& program, int lanes) {
+Program vectorise(Program program, int lanes) {
   IterationSpaces spaces(program);
   std::map<int, Work> nests;
   for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
@@ -47,6 +47,7 @@ void vectorise(Program& program, int lanes) {
     node.plan.vector = vector;
     node.plan.unroll = vector == 1 ? 1 : work.reduces ? 4 : heavy || work.nodes.size() > 16 ? 2 : 4;
   }
+  return program;
 }
 
 }  // namespace tilewright::tile

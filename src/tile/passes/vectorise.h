@@ -8,6 +8,6 @@ namespace tilewright::tile {
 
 // `lanes`: f32 elements of a vector register. Sets Plan::vector and Plan::unroll of every node with a nest number (run
 // fuse first); all roots of a nest get the same.
-void vectorise(Program& program, int lanes);
+Program vectorise(Program program, int lanes);
 
 }  // namespace tilewright::tile
