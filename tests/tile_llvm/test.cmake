@@ -1,0 +1,5 @@
+set(libraries tw_tile ${CMAKE_DL_LIBS})
+set(labels tile_llvm)
+if(TARGET tilewright_llvm)
+  add_dependencies(test_tile_llvm tilewright_llvm)
+endif()
