@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/error.h"
 #include "ops/core/derive/row_program.h"
 
 namespace tilewright::ops {
@@ -35,6 +36,8 @@ Derived derive(const std::string& name, std::span<const TracedCall> calls, std::
     return {std::move(out), ""};
   } catch (const NotRowWise& no) {
     return {std::nullopt, no.reason};
+  } catch (const Error& error) {  // the tile language's own limits
+    return {std::nullopt, error.text().what};
   }
 }
 
