@@ -39,6 +39,12 @@ struct Matrix {
   TensorArgument argument() { return {bytes.data(), {rows, columns}, {stride, 1}}; }
 };
 
+// Writes belong into loops.
+template <typename Body>
+void once(Builder& b, const Body& body) {
+  b.loop("once", 0, 1, 1, [&](Index) { body(); });
+}
+
 inline void interpret_on(const Program& program, std::vector<Matrix*> tensors, std::vector<double> scalars = {}) {
   Arguments arguments{{}, std::move(scalars)};
   for (Matrix* matrix : tensors) arguments.tensors.push_back(matrix->argument());
@@ -52,7 +58,7 @@ std::vector<double> map_row(DType from, DType to, const std::vector<double>& val
   Builder b("row");
   const auto x = b.input("x", from, {1, n});
   const auto y = b.output("y", to, {1, n});
-  b.assemble(body(b, b.view(x, {0, 0}, {{1}, {n}})), y, {0, 0});
+  once(b, [&] { b.assemble(body(b, b.view(x, {0, 0}, {{1}, {n}})), y, {0, 0}); });
   const Program program = b.finish();
   Matrix in(from, 1, n, values), out(to, 1, n);
   interpret_on(program, {&in, &out});

@@ -64,9 +64,11 @@ std::vector<double> pairs(DType from, DType to, const std::function<Tile(Tile, T
   Builder b("pairs");
   const auto x = b.input("x", from, {n, 1}), z = b.input("z", from, {1, n});
   const auto y = b.output("y", to, {n, n});
-  b.assemble(
-      body(broadcast(b.view(x, {0, 0}, {{n}, {1}}), {n}, {n}), broadcast(b.view(z, {0, 0}, {{1}, {n}}), {n}, {n})), y,
-      {0, 0});
+  once(b, [&] {
+    b.assemble(
+        body(broadcast(b.view(x, {0, 0}, {{n}, {1}}), {n}, {n}), broadcast(b.view(z, {0, 0}, {{1}, {n}}), {n}, {n})), y,
+        {0, 0});
+  });
   const Program program = b.finish();
   Matrix left(from, n, 1, kEdges), right(from, 1, n, kEdges), out(to, n, n);
   interpret_on(program, {&left, &right, &out});
