@@ -153,6 +153,12 @@ double binary_error(OpCode op, DType dtype, Approximate a, Approximate b, double
     if (exact) return a.value == 0 && b.value == 0 && std::signbit(a.value) != std::signbit(b.value) ? kSmallest : 0;
     return settled(dtype, result, std::max(a.error, b.error));
   }
+  // A product may go into a sum before it is rounded: then it is off by what the rounding took.
+  if (exact && op == OpCode::mul && dtype == DType::f32) {
+    const double product = a.value * b.value;
+    if (std::isnan(product) || product == result) return 0;
+    return std::isfinite(result) ? std::fabs(product - result) : kUnknown;
+  }
   if (exact) return 0;
   if (a.error == kUnknown || b.error == kUnknown) return kUnknown;
   double error = 0;

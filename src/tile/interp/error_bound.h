@@ -1,8 +1,8 @@
 // How far another execution of a program may stray from the interpreter's results: a bound for every element written,
 // propagated from node to node beside the interpreter's values. Not a tolerance but a consequence of what consumers are
 // allowed to do (docs/tile-language.md, "Accuracy"):
-//   exact      add sub mul div sqrt neg abs minimum maximum, comparisons, logic, where, casts, integers, moves: IEEE,
-//              nothing contracted. With exact operands the result is exact.
+//   exact      add sub mul div sqrt neg abs minimum maximum, comparisons, logic, where, casts, integers, moves: IEEE.
+//              With exact operands the result is exact, except that a product which is added may be left unrounded.
 //   ulps       exp log rsqrt reciprocal sin cos tanh erf sigmoid silu gelu gelu_tanh: kUlps of f32.
 //   any order  sums, means and matrix products may add in any order, fused or not, in f32: n·2^-24·Σ|terms|. Where all
 //              terms are multiples of one power of two so small in number that every partial sum is exact, so is the

@@ -156,9 +156,11 @@ Tile RandomTiles::product(const Axis& rows, const Axis& columns, int depth) {
   const Tile a = make(rows, inner, dtype, depth - 1);
   const Tile c = transposed ? make(columns, inner, dtype, depth - 1) : make(inner, columns, dtype, depth - 1);
   const Tile start = r.chance(40) ? make(rows, columns, DType::f32, depth - 1) : Tile{};
-  return append(b, {.op = OpCode::matmul,
-                    .operands = {a.id(), c.id(), start.defined() ? start.id() : kNone},
-                    .transposed = transposed});
+  const Tile result = append(b, {.op = OpCode::matmul,
+                                 .operands = {a.id(), c.id(), start.defined() ? start.id() : kNone},
+                                 .transposed = transposed});
+  // The extents of a product are those of a and b; the accumulator's may be smaller.
+  return start.defined() ? restrict(result, rows, columns) : result;
 }
 
 Tile RandomTiles::top(const Axis& rows, const Axis& columns, DType dtype, int depth) {

@@ -1,0 +1,168 @@
+// Random tile programs, each execution against the interpreter: before and after every pass of lower(), compiled code,
+// and planted faults that must be found.
+//
+//   tile_differential --seeds 0..500                 every check on every program
+//   tile_differential --planted NAME|all [--cap N]   seeds from the first on until the fault is found
+//   options: --coverage (nodes per OpCode, rewrites per pass), --no-shrink, --show (print the program of each seed)
+//
+// A failure prints the seed, what differs, and the smallest program that still fails. Exit code 1 if something failed,
+// or a planted fault was not found.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "tile/passes/lower.h"
+#include "tile/random/coverage.h"
+#include "tile/random/differential.h"
+#include "tile/random/planted.h"
+#include "tile/random/random_program.h"
+#include "tile/random/shrink.h"
+
+namespace tilewright::tile {
+namespace {
+
+struct Options {
+  std::uint64_t first = 0, last = 199;
+  std::int64_t cap = 10000;
+  std::string planted;
+  bool coverage = false, show = false, shrinks = true;
+};
+
+struct Check {
+  std::string name;
+  Subject subject;
+};
+
+// The program after the passes up to and with the one numbered `count`, tiles as chosen before or by choose_tiles.
+Subject after_passes(std::size_t count) {
+  return [count](const TileCase& tile_case, const Program& chosen, const CaseMemory& memory) {
+    // With sizes left open for choose_tiles where it has run.
+    const LowerOptions options;
+    Program program = tile_case.program;
+    for (std::size_t i = 0; i < count; ++i) program = lower_passes()[i].run(std::move(program), options);
+    for (std::size_t i = 0; i < program.tiles.size(); ++i)
+      if (program.tiles[i].chosen == 0) program.tiles[i].chosen = chosen.tiles[i].chosen;
+    interpret(program, memory.arguments());
+  };
+}
+
+std::vector<Check> all_checks() {
+  std::vector<Check> checks;
+  for (std::size_t i = 0; i < lower_passes().size(); ++i)
+    checks.push_back({fmt::format("after pass {}", lower_passes()[i].name), after_passes(i + 1)});
+  return checks;
+}
+
+void report(std::uint64_t seed, const TileCase& found, const Check& check, const std::string& what,
+            const Options& options) {
+  fmt::print("seed {}: {}: {}\n", seed, check.name, what);
+  if (!options.shrinks) return;
+  const TileCase small = shrink(found, [&](const TileCase& c) {
+    const std::string text = difference(c, check.subject);
+    return !text.empty() && !text.starts_with("the interpreter");
+  });
+  fmt::print("{} nodes of {} are left: {}\n{}\n", live_nodes(small.program), live_nodes(found.program),
+             difference(small, check.subject), case_text(small));
+  std::fflush(stdout);
+}
+
+void count_passes(Coverage& coverage, const TileCase& tile_case) {
+  Program program = tile_case.program;
+  for (const LowerPass& pass : lower_passes()) {
+    Program after = pass.run(program, {});
+    coverage.pass(std::string(pass.name), program, after);
+    program = std::move(after);
+  }
+}
+
+int run_seeds(const Options& options) {
+  const std::vector<Check> checks = all_checks();
+  Coverage coverage;
+  Compared compared;
+  int failures = 0;
+  for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
+    const TileCase tile_case = random_case(seed);
+    if (options.show) fmt::print("{}\n", case_text(tile_case));
+    coverage.add(tile_case.program);
+    if (options.coverage) count_passes(coverage, tile_case);
+    for (const Check& check : checks)
+      if (const std::string what = difference(tile_case, check.subject, &compared); !what.empty()) {
+        report(seed, tile_case, check, what, options);
+        if (++failures == 5) {
+          fmt::print("five failures; the rest is not run\n");
+          return 1;
+        }
+        break;
+      }
+  }
+  if (options.coverage) fmt::print("{}", coverage.text());
+  fmt::print("{} programs, {} checks each: {} failures; elements exact {}, within a bound {}, not judged {}\n",
+             coverage.programs, checks.size(), failures, compared.exact, compared.bounded, compared.unknown);
+  return failures > 0 ? 1 : 0;
+}
+
+int find_fault(const std::string& name, const Options& options) {
+  const Check check{"planted " + name, with_planted_fault(name)};
+  for (std::uint64_t seed = options.first; seed < options.first + static_cast<std::uint64_t>(options.cap); ++seed) {
+    const TileCase tile_case = random_case(seed);
+    const std::string what = difference(tile_case, check.subject);
+    if (what.empty()) continue;
+    report(seed, tile_case, check, what, options);
+    fmt::print("{} found by program {}\n\n", name, seed - options.first + 1);
+    return 0;
+  }
+  fmt::print("{} NOT found by {} programs\n", name, options.cap);
+  return 1;
+}
+
+int run(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&]() -> std::string { return i + 1 < argc ? argv[++i] : ""; };
+    if (word == "--coverage") {
+      options.coverage = true;
+    } else if (word == "--show") {
+      options.show = true;
+    } else if (word == "--no-shrink") {
+      options.shrinks = false;
+    } else if (word == "--planted") {
+      options.planted = value();
+    } else if (word == "--cap") {
+      options.cap = std::stoll(value());
+    } else if (word == "--seeds") {
+      const std::string range = value();
+      options.first = options.last = std::stoull(range);
+      if (const auto dots = range.find(".."); dots != std::string::npos)
+        options.last = std::stoull(range.substr(dots + 2));
+    } else {
+      fail({.what = "an option is not known",
+            .expected = "--seeds A..B, --planted NAME, --cap N, --coverage, --show, --no-shrink",
+            .found = word,
+            .fix = "see the head of fuzz/tile_differential.cpp"});
+    }
+  }
+  if (options.planted.empty()) return run_seeds(options);
+  int missed = 0;
+  for (const std::string& name : planted_faults())
+    if (options.planted == "all" || options.planted == name) missed += find_fault(name, options);
+  return missed > 0 ? 1 : 0;
+}
+
+}  // namespace
+}  // namespace tilewright::tile
+
+int main(int argc, char** argv) {
+  try {
+    return tilewright::tile::run(argc, argv);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return 2;
+  }
+}
