@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "tile/ir/printer.h"
-#include "tile/ir/type_rule.h"
+#include "tile/verify/verify.h"
 
 namespace tilewright::tile {
 namespace {
@@ -24,6 +24,25 @@ bool writes(const Program& program, BlockId block) {
     const Node& node = program.node(id);
     return node.op == OpCode::assemble || (node.op == OpCode::loop && writes(program, node.body));
   });
+}
+
+// Every operand is defined before, in this block or one around it.
+bool in_order(const Program& program, BlockId block, std::vector<bool>& visible) {
+  std::vector<ValueId> here = program.block(block).arguments;
+  const auto show = [&](ValueId id) { visible[static_cast<std::size_t>(id)] = true; };
+  const auto seen = [&](ValueId id) { return id == kNone || visible[static_cast<std::size_t>(id)]; };
+  std::for_each(here.begin(), here.end(), show);
+  bool good = true;
+  for (const ValueId id : program.block(block).nodes) {
+    const Node& node = program.node(id);
+    good = good && std::all_of(node.operands.begin(), node.operands.end(), seen);
+    if (node.op == OpCode::loop) good = good && in_order(program, node.body, visible);
+    show(id);
+    here.push_back(id);
+  }
+  good = good && std::all_of(program.block(block).yields.begin(), program.block(block).yields.end(), seen);
+  for (const ValueId id : here) visible[static_cast<std::size_t>(id)] = false;
+  return good;
 }
 
 // Without nodes that nobody uses, then renumbered.
@@ -178,10 +197,13 @@ class Shrinker {
     if (left_-- <= 0) return false;
     try {
       if (program_changed) {
+        std::vector<bool> visible(next.program.nodes.size(), false);
+        if (!in_order(next.program, 0, visible)) return false;
         next.program = without_unused(std::move(next.program));
         drop_unused_carried(next.program);
         next.program = without_unused(std::move(next.program));
         next = without_parameters(std::move(next));
+        verify(next.program);
       }
       if (!fails_(next)) return false;
     } catch (const Error&) {
