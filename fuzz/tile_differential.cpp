@@ -3,16 +3,16 @@
 //
 //   tile_differential --seeds 0..500                 every check on every program
 //   tile_differential --planted NAME|all [--cap N]   seeds from the first on until the fault is found
-//   options: --coverage (nodes per OpCode, rewrites per pass), --no-shrink, --show (print the program of each seed)
+//   options: --subject passes|compiled|all (default all), --level avx2|… (default: the levels of this processor by
+//   turns),
+//            --compile-options "…", --coverage (nodes per OpCode, rewrites per pass), --no-shrink, --show (print the
+//            program of each seed)
 //
 // A failure prints the seed, what differs, and the smallest program that still fails. Exit code 1 if something failed,
 // or a planted fault was not found.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdint>
-#include <cstring>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +23,7 @@
 #include "tile/random/planted.h"
 #include "tile/random/random_program.h"
 #include "tile/random/shrink.h"
+#include "tile_compiled.h"
 
 namespace tilewright::tile {
 namespace {
@@ -30,7 +31,9 @@ namespace {
 struct Options {
   std::uint64_t first = 0, last = 199;
   std::int64_t cap = 10000;
-  std::string planted;
+  std::string planted, subject = "all", level, compile_options;
+  bool passes() const { return subject != "compiled"; }
+  bool compiles() const { return subject != "passes"; }
   bool coverage = false, show = false, shrinks = true;
 };
 
@@ -52,8 +55,20 @@ Subject after_passes(std::size_t count) {
   };
 }
 
-std::vector<Check> all_checks() {
+// The level that takes its turn.
+std::string level_of(const Options& options, std::uint64_t seed) {
+  if (!options.level.empty()) return options.level;
+  const std::vector<std::string> levels = compiled_levels();
+  return levels[static_cast<std::size_t>(seed) % levels.size()];
+}
+
+std::vector<Check> checks_of(const Options& options, std::uint64_t seed) {
   std::vector<Check> checks;
+  if (options.compiles() && !compiled_levels().empty()) {
+    const std::string level = level_of(options, seed);
+    checks.push_back({"compiled for " + level, compiled(level, options.compile_options)});
+  }
+  if (!options.passes()) return checks;
   for (std::size_t i = 0; i < lower_passes().size(); ++i)
     checks.push_back({fmt::format("after pass {}", lower_passes()[i].name), after_passes(i + 1)});
   return checks;
@@ -82,7 +97,9 @@ void count_passes(Coverage& coverage, const TileCase& tile_case) {
 }
 
 int run_seeds(const Options& options) {
-  const std::vector<Check> checks = all_checks();
+  if (options.compiles() && compiled_levels().empty())
+    fmt::print("nothing can be compiled here (lib/libtilewright_llvm.so is missing): compiled code is not checked\n");
+  std::size_t checked = 0;
   Coverage coverage;
   Compared compared;
   int failures = 0;
@@ -91,7 +108,8 @@ int run_seeds(const Options& options) {
     if (options.show) fmt::print("{}\n", case_text(tile_case));
     coverage.add(tile_case.program);
     if (options.coverage) count_passes(coverage, tile_case);
-    for (const Check& check : checks)
+    for (const Check& check : checks_of(options, seed)) {
+      ++checked;
       if (const std::string what = difference(tile_case, check.subject, &compared); !what.empty()) {
         report(seed, tile_case, check, what, options);
         if (++failures == 5) {
@@ -100,21 +118,25 @@ int run_seeds(const Options& options) {
         }
         break;
       }
+    }
   }
   if (options.coverage) fmt::print("{}", coverage.text());
-  fmt::print("{} programs, {} checks each: {} failures; elements exact {}, within a bound {}, not judged {}\n",
-             coverage.programs, checks.size(), failures, compared.exact, compared.bounded, compared.unknown);
+  fmt::print("{} programs, {} checks: {} failures; elements exact {}, within a bound {}, not judged {}\n",
+             coverage.programs, checked, failures, compared.exact, compared.bounded, compared.unknown);
   return failures > 0 ? 1 : 0;
 }
 
-int find_fault(const std::string& name, const Options& options) {
-  const Check check{"planted " + name, with_planted_fault(name)};
+int find_fault(const std::string& name, bool in_code, const Options& options) {
   for (std::uint64_t seed = options.first; seed < options.first + static_cast<std::uint64_t>(options.cap); ++seed) {
     const TileCase tile_case = random_case(seed);
+    const Check check{"planted " + name,
+                      in_code ? compiled(level_of(options, seed), "fault=" + name) : with_planted_fault(name)};
     const std::string what = difference(tile_case, check.subject);
     if (what.empty()) continue;
+    // A fault of our own is not the planted one.
+    if (in_code && !difference(tile_case, compiled(level_of(options, seed))).empty()) continue;
     report(seed, tile_case, check, what, options);
-    fmt::print("{} found by program {}\n\n", name, seed - options.first + 1);
+    fmt::print("{} in {} found by program {}\n\n", name, in_code ? "code" : "the program", seed - options.first + 1);
     return 0;
   }
   fmt::print("{} NOT found by {} programs\n", name, options.cap);
@@ -134,6 +156,12 @@ int run(int argc, char** argv) {
       options.shrinks = false;
     } else if (word == "--planted") {
       options.planted = value();
+    } else if (word == "--subject") {
+      options.subject = value();
+    } else if (word == "--level") {
+      options.level = value();
+    } else if (word == "--compile-options") {
+      options.compile_options = value();
     } else if (word == "--cap") {
       options.cap = std::stoll(value());
     } else if (word == "--seeds") {
@@ -143,7 +171,8 @@ int run(int argc, char** argv) {
         options.last = std::stoull(range.substr(dots + 2));
     } else {
       fail({.what = "an option is not known",
-            .expected = "--seeds A..B, --planted NAME, --cap N, --coverage, --show, --no-shrink",
+            .expected = "--seeds A..B, --planted NAME, --subject S, --level L, --compile-options O, --cap N, "
+                        "--coverage, --show, --no-shrink",
             .found = word,
             .fix = "see the head of fuzz/tile_differential.cpp"});
     }
@@ -151,7 +180,10 @@ int run(int argc, char** argv) {
   if (options.planted.empty()) return run_seeds(options);
   int missed = 0;
   for (const std::string& name : planted_faults())
-    if (options.planted == "all" || options.planted == name) missed += find_fault(name, options);
+    for (const bool in_code : {false, true})
+      if ((in_code ? options.compiles() && !compiled_levels().empty() : options.passes()) &&
+          (options.planted == "all" || options.planted == name))
+        missed += find_fault(name, in_code, options);
   return missed > 0 ? 1 : 0;
 }
 

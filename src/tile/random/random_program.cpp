@@ -130,6 +130,9 @@ Program with_chosen_tiles(const Program& program, std::uint64_t seed) {
   Program out = program;
   for (TileParameter& tile : out.tiles)
     if (tile.chosen == 0) tile.chosen = random.of(tile.choices);
+  for (Node& node : out.nodes)
+    if (node.op == OpCode::index_constant && node.integer2 > 0)
+      node.integer = out.tiles[static_cast<std::size_t>(node.integer2 - 1)].chosen;
   return out;
 }
 
