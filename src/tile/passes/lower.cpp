@@ -2,18 +2,56 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "tile/cost/buffers.h"
 #include "tile/ir/printer.h"
+#include "tile/passes/choose_tiles.h"
 #include "tile/passes/cse.h"
 #include "tile/passes/dead_code.h"
 #include "tile/passes/fuse.h"
+#include "tile/passes/split_tails.h"
 #include "tile/passes/vectorise.h"
 #include "tile/verify/verify.h"
 
 namespace tilewright::tile {
+namespace {
+
+// Code outside of loops that writes becomes the body of a loop of one iteration: everything then runs in the grid.
+Program enclosed(Program program) {
+  const std::vector<ValueId>& top = program.block(0).nodes;
+  if (std::none_of(top.begin(), top.end(), [&](ValueId id) { return program.node(id).op == OpCode::assemble; }))
+    return program;
+  const auto append = [&](Node node) {
+    program.nodes.push_back(std::move(node));
+    return static_cast<ValueId>(program.nodes.size()) - 1;
+  };
+  const ValueId zero = append({.op = OpCode::index_constant, .type = {.index = true}});
+  const ValueId one = append({.op = OpCode::index_constant, .type = {.index = true}, .integer = 1});
+  const ValueId variable = append({.op = OpCode::loop_variable, .type = {.index = true}});
+  const auto body = static_cast<BlockId>(program.blocks.size());
+  program.blocks.push_back({"once", {variable}, std::move(program.block(0).nodes), {}});
+  const ValueId loop = append(
+      {.op = OpCode::loop, .type = {.index = true}, .operands = {zero, one, one}, .parallel = true, .body = body});
+  program.block(0).nodes = {zero, one, loop};
+  return renumbered(program);
+}
+
+}  // namespace
 
 const std::vector<LowerPass>& lower_passes() {
   static const std::vector<LowerPass> passes = {
+      {"choose_tiles",
+       [](Program program, const LowerOptions& options) {
+         return choose_tiles(std::move(program), tile_target(options.target, options.level), {.dims = options.dims},
+                             options.tiles);
+       }},
+      {"split_tails",
+       [](Program program, const LowerOptions& options) {
+         // The host's vector code has a tail of its own in every tile; there, long tiles gain nothing.
+         return split_tails(std::move(program), {.most_step = options.target == "host" ? 128 : 1 << 24});
+       }},
       {"cse", [](Program program, const LowerOptions&) { return cse(std::move(program)); }},
       {"dead_code", [](Program program, const LowerOptions&) { return dead_code(std::move(program)); }},
       {"fuse", [](Program program, const LowerOptions&) { return fuse(std::move(program)); }},
@@ -28,6 +66,7 @@ const std::vector<LowerPass>& lower_passes() {
 Program lower(Program program, const LowerOptions& options) {
   verify(program);
   if (options.dump) options.dump("input", program);
+  program = enclosed(std::move(program));
   for (const LowerPass& pass : lower_passes()) {
     program = pass.run(std::move(program), options);
     try {
@@ -38,6 +77,7 @@ Program lower(Program program, const LowerOptions& options) {
     }
     if (options.dump) options.dump(pass.name, program);
   }
+  check_budget(program, tile_target(options.target, options.level));
   return program;
 }
 
