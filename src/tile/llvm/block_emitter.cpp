@@ -282,8 +282,10 @@ void ProgramEmitter::emit_loop(ValueId id) {
                   e_.smax(index(node.operands[kLoopStep]), e_.number(1))};
   Value* stop = fault("skipped_last_step") && !node.parallel ? b_.CreateSub(range.stop, range.step) : range.stop;
   for (std::size_t i = 0; i < count; ++i)
-    if (results.memory[i].base != nullptr && may_overwrite(id, i, body.yields[i]))
+    if (results.memory[i].base != nullptr && may_overwrite(id, i, body.yields[i])) {
       destinations_[body.yields[i]] = results.memory[i];
+      overwritten_[body.yields[i]] = body.arguments[1 + i];
+    }
   e_.loop(body.variable.empty() ? "loop" : body.variable, range.start, stop, range.step, [&](Value* variable) {
     range.variable = variable;
     ranges_[body.arguments[0]] = range;
@@ -403,8 +405,8 @@ void ProgramEmitter::emit_top_k(ValueId id) {
   Results& results = results_[id];
   results.memory = {values, columns};
   results.single.assign(2, {});
-  std::set<ValueId> seen;
-  prepare(from, nullptr, seen);
+  Preparation preparation;
+  prepare(from, nullptr, preparation);
   const auto place = [&](const Memory& memory, Value* row, Value* at) {
     return e_.at(memory.base, b_.CreateAdd(b_.CreateMul(row, e_.number(memory.row_stride)), at), DType::f32);
   };
@@ -460,8 +462,8 @@ void ProgramEmitter::emit_column_sums(ValueId id) {
   const bool largest = node.op == OpCode::reduce_max;
   const double identity = largest ? -std::numeric_limits<double>::infinity() : 0.0;
   const double seed = largest && fault("reduction_seed") ? 0.0 : identity;
-  std::set<ValueId> seen;
-  prepare(from, nullptr, seen);
+  Preparation preparation;
+  prepare(from, nullptr, preparation);
   Variable single;
   if (is_single(node.type))
     single = registers_[id] = e_.variable(b_.getFloatTy(), e_.real(seed));

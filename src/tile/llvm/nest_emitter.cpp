@@ -69,7 +69,7 @@ std::vector<std::int64_t> ProgramEmitter::borders(const std::vector<Root>& roots
 bool ProgramEmitter::local_to_rows(const std::vector<Nest>& group, const Nest& next) const {
   if (group.empty()) return true;
   const IterationSpace& space = group.back().space;
-  if (space.rows != next.space.rows || space.valid_rows != next.space.valid_rows) return false;
+  if (!space.same_rows(next.space)) return false;
   std::set<ValueId> computed;
   for (const Nest& nest : group)
     for (const Root& root : nest.roots) {
@@ -95,27 +95,27 @@ bool ProgramEmitter::local_to_rows(const std::vector<Nest>& group, const Nest& n
   });
 }
 
+bool ProgramEmitter::depends(ValueId id, Preparation& preparation) const {
+  if (preparation.pending.count(id) != 0) return true;
+  if (is_materialised(program_, id) || preparation.independent.count(id) != 0) return false;
+  for (const ValueId part : tile_operands(program_, id))
+    if (depends(part, preparation)) return true;
+  preparation.independent.insert(id);
+  return false;
+}
+
 // Computes single tiles, and (row given) values of one a row, before the loop that needs them.
-void ProgramEmitter::prepare(ValueId id, const Point* row, std::set<ValueId>& seen) {
-  if (!seen.insert(id).second) return;
+void ProgramEmitter::prepare(ValueId id, const Point* row, Preparation& preparation) {
+  if (!preparation.seen.insert(id).second) return;
   const Node& node = program_.node(id);
-  if (is_single(node.type)) {
-    value(id, {});
+  const bool small = is_single(node.type) || (row != nullptr && node.type.columns.one());
+  if (small && !depends(id, preparation)) {
+    value(id, row == nullptr ? Point{} : *row);
     return;
   }
-  if (row != nullptr && node.type.columns.one()) {
-    value(id, *row);
-    return;
-  }
-  if (memory_of(id) != nullptr && is_materialised(program_, id) && !node.plan.stored) return;
-  const bool follow = row == nullptr || keeps_row(program_, node);
-  for (const ValueId operand : tile_operands(program_, id)) {
-    if (is_materialised(program_, operand) && !is_single(program_.node(operand).type) &&
-        !(row != nullptr && follow && program_.node(operand).type.columns.one()))
-      continue;
-    if (node.op == OpCode::result || program_.node(operand).op == OpCode::loop) continue;
-    prepare(operand, follow ? row : nullptr, seen);
-  }
+  if (is_materialised(program_, id) && !(node.plan.stored && preparation.pending.count(id) != 0)) return;
+  const Point* inner = row != nullptr && keeps_row(program_, node) ? row : nullptr;
+  for (const ValueId operand : tile_operands(program_, id)) prepare(operand, inner, preparation);
 }
 
 void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
@@ -150,23 +150,13 @@ void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
             allocate(node.type, here && space.rows > 1 && dense_.count(root.tile) == 0, dense_.count(root.tile) != 0);
     }
   }
-  // Single tiles come before the loops, except those that hang on a result of this group.
-  std::set<ValueId> seen, independent;
-  const auto depends = [&](auto&& self, ValueId id) -> bool {
-    if (members.count(id) != 0) return true;
-    if (is_materialised(program_, id) || independent.count(id) != 0) return false;
-    for (const ValueId part : tile_operands(program_, id))
-      if (self(self, part)) return true;
-    independent.insert(id);
-    return false;
-  };
+  Preparation preparation{members, {}, {}};
   for (const Root& root : roots) {
     if (root.copy_to != nullptr) {
-      prepare(root.tile, nullptr, seen);
+      prepare(root.tile, nullptr, preparation);
       continue;
     }
-    for (const ValueId operand : tile_operands(program_, root.tile))
-      if (!depends(depends, operand)) prepare(operand, nullptr, seen);
+    for (const ValueId operand : tile_operands(program_, root.tile)) prepare(operand, nullptr, preparation);
   }
   Value* rows = limit(space.valid_rows, space.rows);
   if (nests.size() == 1 && space.rows > 1 && space.columns == 1) {
@@ -192,6 +182,13 @@ void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
       });
     }
   }
+}
+
+// What the nest writes in place may be read by others of its roots: old values come into registers first.
+void ProgramEmitter::read_overwritten(const std::vector<Root>& roots, const std::vector<Point>& points) {
+  for (const Root& root : roots)
+    if (const auto old = overwritten_.find(root.tile); old != overwritten_.end() && root.copy_to == nullptr)
+      for (const Point& point : points) value(old->second, point);
 }
 
 void ProgramEmitter::write_root(const Root& root, const Point& point) {
@@ -288,16 +285,16 @@ void ProgramEmitter::sweep(std::int64_t low, std::int64_t high, Value* end, int 
 }
 
 void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
-  std::set<ValueId> seen;
+  Preparation preparation;
+  for (const Root& root : nest.roots)
+    if (root.copy_to == nullptr) preparation.pending.insert(root.tile);
   for (const Root& root : nest.roots) {
     if (root.copy_to != nullptr) {
-      prepare(root.tile, &row, seen);
-    } else {
-      for (const ValueId operand : tile_operands(program_, root.tile)) {
-        // Tiles of this nest are not there yet; what hangs on their rows is theirs to compute.
-        prepare(operand, keeps_row(program_, program_.node(root.tile)) ? &row : nullptr, seen);
-      }
+      prepare(root.tile, &row, preparation);
+      continue;
     }
+    const Point* inner = keeps_row(program_, program_.node(root.tile)) ? &row : nullptr;
+    for (const ValueId operand : tile_operands(program_, root.tile)) prepare(operand, inner, preparation);
   }
   struct Sum {
     OpCode op;
@@ -336,6 +333,7 @@ void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
               point.column_high = high;
               points.push_back(point);
             }
+            read_overwritten(nest.roots, points);
             for (const Root& root : nest.roots) {
               const bool reduces = root.copy_to == nullptr && is_reduction(program_.node(root.tile).op);
               if (!reduces)
@@ -410,6 +408,7 @@ void ProgramEmitter::emit_down(const Nest& nest) {
                                 .down = lanes.width > 1,
                                 .row_low = parts[part],
                                 .row_high = parts[part + 1]};
+              read_overwritten(nest.roots, {point});
               for (const Root& root : nest.roots) write_root(root, point);
             }
           });

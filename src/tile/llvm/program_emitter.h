@@ -97,7 +97,12 @@ class ProgramEmitter {
   bool local_to_rows(const std::vector<Nest>& group, const Nest& next) const;
   void emit_columns(const Nest& nest, const Point& row);
   void emit_down(const Nest& nest);
-  void prepare(ValueId id, const Point* row, std::set<ValueId>& seen);
+  struct Preparation {
+    std::set<ValueId> pending;  // tiles that are not there yet: what hangs on them is left to its uses
+    std::set<ValueId> seen, independent;
+  };
+  void prepare(ValueId id, const Point* row, Preparation& preparation);
+  bool depends(ValueId id, Preparation& preparation) const;
   Value* limit(const std::vector<ValueId>& bounds, std::int64_t extent);
   void add_borders(ValueId id, int axis, std::int64_t shift, std::set<std::int64_t>& out,
                    std::set<std::pair<ValueId, std::int64_t>>& seen) const;
@@ -106,6 +111,7 @@ class ProgramEmitter {
   void sweep(std::int64_t low, std::int64_t high, Value* end, int vector, int unroll,
              const std::function<void(const std::vector<std::pair<Value*, Lanes>>&)>& step);
   void write_root(const Root& root, const Point& point);
+  void read_overwritten(const std::vector<Root>& roots, const std::vector<Point>& points);
 
   // tile_value.cpp: elements of tiles.
   Value* value(ValueId id, const Point& point);
@@ -150,6 +156,7 @@ class ProgramEmitter {
   std::map<ValueId, Variable> registers_;
   std::map<ValueId, Results> results_;
   std::map<ValueId, Memory> destinations_;  // of nodes that are computed right where a loop carries them
+  std::map<ValueId, ValueId> overwritten_;  // and the carried tile that they replace
   std::vector<Scope> scopes_;
 };
 

@@ -55,23 +55,23 @@ ValueId IterationSpaces::canonical(ValueId index) {
   return canonical_[index] = index;
 }
 
-ValueId IterationSpaces::valid_extent(ValueId tile, int axis) { return canonical(program_.valid_extent(tile, axis)); }
-
 namespace {
 
-void add_bound(std::vector<ValueId>& bounds, ValueId bound) {
-  if (bound == kNone || std::find(bounds.begin(), bounds.end(), bound) != bounds.end()) return;
+void add_bound(std::vector<ValueId>& bounds, std::vector<ValueId>& canonical, ValueId bound, ValueId same) {
+  if (bound == kNone || std::find(canonical.begin(), canonical.end(), same) != canonical.end()) return;
   bounds.push_back(bound);
-  std::sort(bounds.begin(), bounds.end());
+  canonical.push_back(same);
+  std::sort(canonical.begin(), canonical.end());
 }
 
 }  // namespace
 
 IterationSpace IterationSpaces::of_tile(ValueId id) {
   const Type& type = program_.node(id).type;
-  IterationSpace out{program_.size(type.rows), program_.size(type.columns), {}, {}};
-  add_bound(out.valid_rows, valid_extent(id, 0));
-  add_bound(out.valid_columns, valid_extent(id, 1));
+  IterationSpace out{program_.size(type.rows), program_.size(type.columns), {}, {}, {}, {}};
+  const ValueId rows = program_.valid_extent(id, 0), columns = program_.valid_extent(id, 1);
+  add_bound(out.valid_rows, out.canonical_rows, rows, canonical(rows));
+  add_bound(out.valid_columns, out.canonical_columns, columns, canonical(columns));
   return out;
 }
 
@@ -80,8 +80,9 @@ IterationSpace IterationSpaces::of_root(ValueId id) {
   if (node.op != OpCode::assemble && !is_reduction(node.op)) return of_tile(id);
   IterationSpace out = of_tile(node.operands[0]);
   if (node.op == OpCode::assemble) {
-    add_bound(out.valid_rows, canonical(valid_operand(node, 0)));
-    add_bound(out.valid_columns, canonical(valid_operand(node, 1)));
+    const ValueId rows = valid_operand(node, 0), columns = valid_operand(node, 1);
+    add_bound(out.valid_rows, out.canonical_rows, rows, canonical(rows));
+    add_bound(out.valid_columns, out.canonical_columns, columns, canonical(columns));
   }
   return out;
 }

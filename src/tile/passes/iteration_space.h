@@ -18,11 +18,18 @@ std::vector<ValueId> tile_operands(const Program& program, ValueId id);
 bool keeps_position(OpCode op);  // element (i, j) needs element (i, j) of its operands only
 bool keeps_row(const Program& program, const Node& node);
 
-// Rows and columns, and the index values that bound the valid part of them (canonical ones, ascending; all hold).
+// Rows and columns, and the index values that bound the valid part of them (all hold): nodes that are in scope where
+// the tile is, and, to compare spaces by, canonical ones in ascending order.
 struct IterationSpace {
   std::int64_t rows = 1, columns = 1;
   std::vector<ValueId> valid_rows, valid_columns;
-  bool operator==(const IterationSpace&) const = default;
+  std::vector<ValueId> canonical_rows, canonical_columns;
+  bool same_rows(const IterationSpace& other) const {
+    return rows == other.rows && canonical_rows == other.canonical_rows;
+  }
+  bool operator==(const IterationSpace& other) const {
+    return same_rows(other) && columns == other.columns && canonical_columns == other.canonical_columns;
+  }
 };
 
 class IterationSpaces {
@@ -33,7 +40,6 @@ class IterationSpaces {
   IterationSpace of_tile(ValueId id);
   // The first index node that computes the same number.
   ValueId canonical(ValueId index);
-  ValueId valid_extent(ValueId tile, int axis);
 
  private:
   const Program& program_;
