@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 #include "limits/first_token.h"
-#include "limits/limits_run.h"
-#include "report/envelope.h"
+#include "limits/row_groups.h"
+#include "support/limits_options.h"
 
 namespace {
 
 using namespace tilewright;
 
-int run(const bench::LimitsOptions& options, const std::string& report_file) {
+int run(const bench::LimitsOptions& options, const std::string& report_file, const std::string& tokenizer) {
   bench::LimitsRun run(options);
   run.print_header();
   bench::add_machine_rows(run);
@@ -23,43 +23,24 @@ int run(const bench::LimitsOptions& options, const std::string& report_file) {
   bench::add_small_rows(run);
   bench::add_eager_rows(run);
   bench::add_startup_rows(run);
-  bench::add_tokenizer_rows(run);
-  if (!report_file.empty())
-    report::write_report(report_file, {.kind = "limits",
-                                       .result = {{"isa", std::string(isa_name(options.isa))},
-                                                  {"threads", options.threads},
-                                                  {"rounds", options.rounds},
-                                                  {"disturbed_rounds", run.disturbed()},
-                                                  {"rows", run.rows_json()},
-                                                  {"notes", run.notes_json()}}});
-  if (run.disturbed())
-    fmt::print("{} rounds count although other processes took a processor away: run again on a quiet machine\n",
-               run.disturbed());
-  if (run.unmet()) fmt::print("{} bars are not met\n", run.unmet());
-  if (run.exit_code()) fmt::print(stderr, "some work is faster than its limit: the limit is measured wrongly\n");
-  return run.exit_code();
+  bench::add_tokenizer_rows(run, tokenizer);
+  return run.conclude("limits", report_file, false);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   bench::LimitsOptions options;
-  std::string report_file;
+  std::string report_file, tokenizer;
   CLI::App app("What is reached beside the machine's limits");
-  app.add_option("--threads", options.threads, "threads")->capture_default_str()->check(CLI::Range(1, 1024));
-  app.add_option("--rounds", options.rounds, "paired rounds of work and limit; 20 and more for a claim")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 10000));
-  app.add_option("--only", options.only, "only rows whose name contains this");
-  app.add_option("--tokenizer", options.tokenizer, "tokenizer.json of Qwen3");
+  bench::add_limits_options(app, options, report_file);
+  app.add_option("--tokenizer", tokenizer, "tokenizer.json of Qwen3");
   std::string first_token_directory;
   app.add_option("--first-token", first_token_directory, "what this program runs as its own child")->group("");
-  app.add_option("--report-file", report_file, "write the rows as JSON");
   CLI11_PARSE(app, argc, argv);
   try {
     if (!first_token_directory.empty()) return bench::first_token(first_token_directory, options.threads);
-    options.isa = active_isa();
-    return run(options, report_file);
+    return run(options, report_file, tokenizer);
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());
     return 1;

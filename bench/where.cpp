@@ -19,7 +19,7 @@ namespace {
 using namespace tilewright;
 
 struct Options {
-  std::string shape = "Qwen3-0.6B", regime = "decode", by = "op", device = "host", dtype = "bf16";
+  std::string shape = "Qwen3-0.6B", regime = "decode", by = "op", device = "host", dtype = "bf16", fuse = "none";
   int threads = 2, tokens = 128, context = 64, iterations = 8, rows = 40;
 };
 
@@ -30,18 +30,20 @@ int run(const Options& options) {
   bench::ModelRun run(program, options.device, options.threads, options.shape, length,
                       options.dtype == "f32" ? DType::f32 : DType::bf16);
   if (decode) run.fill_cache();
+  const ops::Switches switches = ops::Switches::parse(run.operators(), options.fuse);
+  ops::Context plain(run.operators(), run.stream(), switches);
   const auto pass = [&](ops::Context& context) {
     return decode ? run.decode_seconds(context, 1, options.context) : run.prefill_seconds(context, options.tokens);
   };
   bench::LaunchTimer timer(run.stream(),
                            options.by == "path" ? bench::LaunchTimer::By::path : bench::LaunchTimer::By::op);
-  ops::Context watched(run.operators(), run.stream(), {}, &timer);
+  ops::Context watched(run.operators(), run.stream(), switches, &timer);
   std::vector<double> whole, timed;
-  pass(run.context());
+  pass(plain);
   pass(watched);
   timer.clear();
   for (int i = 0; i < options.iterations; ++i) {
-    whole.push_back(pass(run.context()));
+    whole.push_back(pass(plain));
     timed.push_back(pass(watched));
     timer.finish_pass();
   }
@@ -75,6 +77,7 @@ int main(int argc, char** argv) {
   app.add_option("--by", options.by, "op, or path: a row for each module and op")
       ->capture_default_str()
       ->check(CLI::IsMember({"op", "path"}));
+  app.add_option("--fuse", options.fuse, "composite ops that run kernels")->capture_default_str();
   app.add_option("--dtype", options.dtype, "bf16 or f32")->capture_default_str()->check(CLI::IsMember({"bf16", "f32"}));
   app.add_option("--device", options.device, "device; null shows what the host alone takes")->capture_default_str();
   app.add_option("--threads", options.threads, "threads")->capture_default_str();

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "backends/host/host_kernel.h"
-#include "limits/limits_run.h"
+#include "limits/row_groups.h"
 #include "ops/core/context.h"
 
 namespace tilewright {

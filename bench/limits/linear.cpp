@@ -8,7 +8,7 @@
 
 #include "backends/host/linear/bmm.h"
 #include "backends/host/linear/panels.h"
-#include "limits/limits_run.h"
+#include "limits/row_groups.h"
 
 namespace tilewright::bench {
 namespace {

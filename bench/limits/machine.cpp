@@ -1,7 +1,7 @@
 // The probes themselves: does the peak probe reach what lanes and clock allow?
 #include <cmath>
 
-#include "limits/limits_run.h"
+#include "limits/row_groups.h"
 
 namespace tilewright::bench {
 

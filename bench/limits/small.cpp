@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "limits/limits_run.h"
+#include "limits/row_groups.h"
 #include "ops/core/context.h"
 #include "runtime/device.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "limits/limits_run.h"
+#include "limits/row_groups.h"
 #include "support/child.h"
 #include "support/dummy_directory.h"
 #include "support/model_run.h"

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <vector>
 
-#include "limits/limits_run.h"
+#include "limits/row_groups.h"
 
 namespace tilewright::bench {
 namespace {
@@ -99,12 +99,12 @@ std::string chinese_text() {
 
 }  // namespace
 
-void add_tokenizer_rows(LimitsRun& run) {
+void add_tokenizer_rows(LimitsRun& run, const std::string& tokenizer_json) {
   const std::string load = "tokenizer Qwen3 load", encode = "tokenizer Qwen3 encode ";
   if (!run.wants_any({load, encode + "prose", encode + "code", encode + "Chinese"})) return;
   const char* folder = std::getenv("TILEWRIGHT_REAL_TOKENIZERS");
   fs::path path = folder ? fs::path(folder) / "tokenizer-qwen3/models/tokenizer.json" : fs::path();
-  if (!run.options().tokenizer.empty()) path = run.options().tokenizer;
+  if (!tokenizer_json.empty()) path = tokenizer_json;
   if (path.empty() || !fs::exists(path))
     return run.not_run(
         "tokenizer Qwen3",

@@ -1,6 +1,8 @@
-// A model of a published shape with random weights, run the way `ask` runs it: for measuring. Times are the device's.
+// A model of a published shape with random weights, or one from a directory, run the way `ask` runs it: for measuring.
+// Times are the device's.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,12 +16,18 @@
 
 namespace tilewright::bench {
 
-// What one forward of a decoder needs.
+// What one forward of a decoder needs. Here and below, `shape` may be a model's directory instead of a published shape.
 class Work {
  public:
   Work(const models::FamilyRegistry& families, const std::string& shape, DType dtype) : element_(dtype_size(dtype)) {
-    const auto sized = families.shape(shape);
-    config = models::read_config(*sized.family, parse_json(sized.shape->config, shape), shape);
+    if (std::filesystem::is_directory(shape)) {
+      const std::filesystem::path path = std::filesystem::path(shape) / "config.json";
+      const Json json = read_json_file(path);
+      config = models::read_config(families.of_config(json, path.string()), json, path.string());
+    } else {
+      const auto sized = families.shape(shape);
+      config = models::read_config(*sized.family, parse_json(sized.shape->config, shape), shape);
+    }
     for (int s = 0; s < nn::kSlots; ++s) {
       const auto slot = static_cast<nn::Slot>(s);
       const auto dims = nn::slot_shape(config, slot);
@@ -59,7 +67,9 @@ class ModelRun {
       : work(program.families, shape, dtype),
         device_(program.devices.open(device, {.threads = threads})),
         plain_(program.operators, device_->default_stream()),
-        model_(models::make_dummy_model(plain_, program.families, shape, {.dtype = dtype})),
+        model_(std::filesystem::is_directory(shape)
+                   ? models::load_model(plain_, program.families, shape, {.dtype = dtype})
+                   : models::make_dummy_model(plain_, program.families, shape, {.dtype = dtype})),
         state_(model_->make_state(plain_, 1, nn::round_up_to_bucket(max_len))) {
     HostTensor ids(DType::i64, {1, max_len});
     for (std::int64_t i = 0; i < max_len; ++i) ids.data<std::int64_t>()[i] = i * 7919 % work.config.vocab_size;

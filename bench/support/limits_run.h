@@ -1,6 +1,6 @@
-// One run of bench/limits: work measured in rounds between readings of the machine's limits, as rows with the limit
-// beside. A group of rows is a file bench/limits/<group>.cpp with `void add_<group>_rows(LimitsRun&)`, called in
-// bench/limits.cpp.
+// One run of bench/limits or bench/fused: work measured in rounds, as rows with what it is compared with beside: a
+// limit of the machine read just before and after, or rivals that take turns with it. A group of rows is a file
+// bench/<program>/<group>.cpp with `void add_<group>_rows(LimitsRun&)`, called in bench/<program>.cpp.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,11 @@ namespace tilewright::bench {
 struct LimitsOptions {
   int threads = 2;
   int rounds = 25;
-  std::string only;       // rows whose name contains it
-  std::string tokenizer;  // path of Qwen3's tokenizer.json
+  std::string only;  // rows whose name contains it
   IsaLevel isa = active_isa();
 };
 
-// What a row is compared with. `none`: printed alone; `time`: the bar is a value not to be exceeded.
+// What a row is compared with. `none`: printed alone.
 enum class LimitKind { f32_peak, bf16_peak, read, copy, cache_read, none };
 
 struct RowSpec {
@@ -31,15 +30,24 @@ struct RowSpec {
   std::string unit;      // of the printed value
   double unit_size = 1;  // value = rate / unit_size
   LimitKind limit = LimitKind::none;
-  std::optional<double> bar = {};  // least share of the limit; without a limit: least value
-  bool at_most = false;            // the bar is a largest value instead (times, sizes)
+  std::optional<double> bar = {};  // least share of the limit, or least ratio; without either: least value
+  bool at_most = false;            // the bar is a largest value instead (times, sizes); ratios turn round
+  bool yardstick = false;          // the limit is only a measure: being faster does not prove it wrong
+  bool claimed_only = false;       // a ratio misses its bar only where the whole interval does ("never slower": bar 1)
+};
+
+// One of several ways to do one piece of work. Seconds of a sample, which is a few milliseconds or more.
+struct Arm {
+  std::string name;
+  std::function<double()> seconds;
 };
 
 struct Row {
   RowSpec spec;
   measure::Estimate value;
-  double limit = 0;                        // median, in the row's unit; 0 without one
+  double limit = 0;                        // median, of the limit or the best rival, in the row's unit; 0 without one
   std::optional<measure::Estimate> share;  // median of per-round ratios
+  std::string rival = {};                  // the best one's name; empty beside a limit
   bool met = true;                         // no bar, or the median reaches it
   bool above_limit = false;                // the whole interval lies above 102 %: the limit is wrong
 };
@@ -60,6 +68,11 @@ class LimitsRun {
   // readings of the limit whose mean it is compared with. `scale` turns the limit's rate into the row's rate (bytes a
   // token, say): limit = reading / scale. Skipped if not wanted. Prints the row.
   void measure(const RowSpec& spec, const std::function<double()>& rate, double scale = 1);
+  // The same beside a limit of the caller's own, whose readings have the unit of `rate`.
+  void measure_beside(const RowSpec& spec, const std::function<double()>& limit, const std::function<double()>& rate);
+  // All arms once a round, in turns; `unit_size` seconds are one unit. The row is the first arm's time and how many
+  // times faster it is than the rival with the lowest median (with `at_most`: how many times its time it takes).
+  void compare(const RowSpec& spec, const std::vector<Arm>& arms);
   // A value measured elsewhere (seconds, bytes), one sample a call of `value`.
   void record(const RowSpec& spec, int samples, const std::function<double()>& value);
 
@@ -68,18 +81,23 @@ class LimitsRun {
   // Text printed below a row, and the same for the report.
   void note(const std::string& what, const std::string& text, Json json);
 
+  // Waits until the threads of the probes, which spin for some milliseconds after each reading, sleep: before work that
+  // has threads of its own.
+  void settle() const;
+
   void print_header() const;
-  Json rows_json() const;
-  const Json& notes_json() const { return notes_; }
-  // 1 if some row shows that a limit is wrong.
-  int exit_code() const;
-  int unmet() const;
-  // Rounds that count although another process took a processor away meanwhile: the machine was too busy to avoid them.
-  int disturbed() const { return disturbed_; }
+  // Writes the report, if a file is named, and prints what the rows say together: every row with a bar if
+  // `with_summary`, then the counts. Returns 1 if some row shows that a limit is wrong, else 0.
+  int conclude(const std::string& kind, const std::string& report_file, bool with_summary) const;
 
  private:
   double read_limit(LimitKind kind);
+  // Does `work` until so many times count, and `keep` after each that does. One during which another process took a
+  // processor away is repeated, at most so often that a busy machine still ends.
+  void rounds(int count, const std::function<void()>& work, const std::function<void()>& keep);
   void finish(Row row);
+  Json rows_json() const;
+  void print_summary() const;
 
   LimitsOptions options_;
   target::SpinTeam team_;
@@ -90,14 +108,5 @@ class LimitsRun {
   Json not_run_ = Json::array(), notes_ = Json::object();
   int disturbed_ = 0;
 };
-
-// Named after their files.
-void add_machine_rows(LimitsRun& run);
-void add_linear_rows(LimitsRun& run);
-void add_small_rows(LimitsRun& run);
-void add_launch_rows(LimitsRun& run);
-void add_eager_rows(LimitsRun& run);
-void add_startup_rows(LimitsRun& run);
-void add_tokenizer_rows(LimitsRun& run);
 
 }  // namespace tilewright::bench
