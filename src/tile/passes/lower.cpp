@@ -49,8 +49,10 @@ const std::vector<LowerPass>& lower_passes() {
        }},
       {"split_tails",
        [](Program program, const LowerOptions& options) {
-         // The host's vector code has a tail of its own in every tile; there, long tiles gain nothing.
-         return split_tails(std::move(program), {.most_step = options.target == "host" ? 128 : 1 << 24});
+         // The host's code has a vector tail in every tile: there, only short bodies over short tiles gain.
+         const bool host = options.target == "host";
+         return split_tails(std::move(program),
+                            host ? SplitOptions{.most_step = 128, .most_nodes = 24} : SplitOptions{});
        }},
       {"cse", [](Program program, const LowerOptions&) { return cse(std::move(program)); }},
       {"dead_code", [](Program program, const LowerOptions&) { return dead_code(std::move(program)); }},
