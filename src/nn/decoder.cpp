@@ -213,7 +213,7 @@ Tensor Decoder::attend(Context& context, const Call& shared, std::size_t index, 
     const PathScope scope(context, path.attention.c_str());
     const Tensor& mask = config_.windows[index] ? shared.windowed_mask : shared.mask;
     mixed = ops::attention(context, queries, keys, values, mask, shared.state->position(),
-                           1.0 / std::sqrt(static_cast<double>(config_.head_dim)));
+                           1.0 / std::sqrt(static_cast<double>(config_.head_dim)), config_.windows[index]);
   }
   return linear(context, path.o, mixed, w[Slot::o], w[Slot::o_bias]);
 }

@@ -33,7 +33,8 @@ Tensors run(Context& context, const OpCall& now) {
   const Tensor v = repeat_heads(context, now.input(2), groups);
   const Tensor scores = product(context, q, k.transpose(2, 3));
   const Tensor mask = now.has(3) ? now.input(3) : Tensor();
-  const Tensor weights = call(context, kScaledMaskedSoftmax, {scores, mask}, now.attributes);
+  const Tensor weights =
+      call(context, kScaledMaskedSoftmax, {scores, mask}, {{"scale", now.attributes.number("scale", 1)}});
   Tensor mixed = product(context, weights, v).transpose(1, 2);
   if (!mixed.contiguous()) mixed = call(context, kCopy, {mixed});
   return {mixed.view({batch, rows, heads * width})};
