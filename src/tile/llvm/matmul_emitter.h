@@ -37,8 +37,8 @@ struct Matmul {
 // Never fails; `inner` or an extent of 0 is allowed (sums are then 0, or c as it was).
 void emit_matmul(Emitter& emitter, const Matmul& matmul);
 
-// The same in two steps, so that several products share one packed b. They may if b, its valid extents, its `inner`,
-// n and k are the same and panel_bytes is not 0.
+// The same in two steps, so that several products share one packed b: those with the same b, n, k and valid columns of
+// c, if panel_bytes is not 0. `inner` of the one that packs must be at least that of the others.
 std::int64_t panel_bytes(const Emitter& emitter, const Matmul& matmul);      // 0: b is read in place, nothing to pack
 void emit_pack(Emitter& emitter, const Matmul& matmul, llvm::Value* panel);  // panel: 64-byte aligned
 void emit_product(Emitter& emitter, const Matmul& matmul, llvm::Value* panel);

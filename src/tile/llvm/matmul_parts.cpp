@@ -25,10 +25,17 @@ void forbid_loop_passes(llvm::BranchInst* branch) {
 
 Scheme scheme_for(const Level& level, DType dtype, std::int64_t m, std::int64_t n) {
   Scheme s{dtype, level.lanes, level.bf16 && level.x86 && dtype == DType::bf16, 6, 2};
-  if (level.registers >= 32) s.rows = 14;  // 28 sums, two vectors of b, one of a
-  // Rows shared evenly among the tiles.
-  const std::int64_t tiles = (m + s.rows - 1) / s.rows;
-  s.rows = static_cast<int>((m + tiles - 1) / tiles);
+  // 16 sums hide the latency of two units already; as many rows as leave no second, shorter tile behind are best, for
+  // the time and for the size of the code.
+  int most = 6;
+  if (level.registers >= 32) {
+    most = 14;
+    for (s.rows = 8; s.rows < most && m % s.rows != 0;) ++s.rows;
+  }
+  if (m % s.rows != 0) {
+    const std::int64_t tiles = (m + most - 1) / most;
+    s.rows = static_cast<int>((m + tiles - 1) / tiles);
+  }
   if (n <= s.lanes) s.vectors = 1;
   return s;
 }

@@ -55,13 +55,14 @@ void register_tile(Code& c, const Shape& shape, const Left& a, Value* panel, Val
     for (int v = 0; v < r.vectors; ++v)
       sums.push_back(shape.accumulate ? c.load(c.floats(), place(row, v), mask_of(v), 4) : c.zeros());
 
-  const auto step = [&](std::vector<Value*> sum, Value* a_at, Value* b_at, int offset, bool half_pair) {
+  const auto step = [&](std::vector<Value*> sum, Value* a_at, Value* b_at, bool half_pair) {
     std::vector<Value*> right;
     for (int v = 0; v < r.vectors; ++v)
-      right.push_back(c.load(c.s.pairs ? c.integers() : c.floats(), c.at(b_at, offset * c.s.width() + v * lanes, 4),
-                             nullptr, 4 * lanes));
+      right.push_back(c.load(c.s.pairs ? c.integers() : c.floats(), c.at(b_at, v * lanes, 4), nullptr, 4 * lanes));
+    if (half_pair)  // what b holds beyond k may be infinite
+      for (Value*& value : right) value = c.b.CreateAnd(value, 0xffff);
     for (int row = 0; row < r.rows; ++row) {
-      Value* address = c.at(a_at, row * a.stride + offset * (c.s.pairs ? 2 : 1), c.s.pairs ? 2 : 4);
+      Value* address = c.at(a_at, row * a.stride, c.s.pairs ? 2 : 4);
       Value* left = nullptr;
       if (!c.s.pairs)
         left = c.b.CreateAlignedLoad(c.b.getFloatTy(), address, llvm::Align(1));
@@ -82,16 +83,11 @@ void register_tile(Code& c, const Shape& shape, const Left& a, Value* panel, Val
   Value* words = c.s.pairs ? c.b.CreateLShr(k_count, 1) : k_count;
   const auto a_word = [&](Value* k) { return c.at(a.data, k, 4); };
   const auto b_word = [&](Value* k) { return c.at(panel, c.mul(k, c.s.width()), 4); };
-  Value* unrolled = c.b.CreateAnd(words, ~1LL);
-  sums = c.loop(c.number(0), unrolled, 2, sums, [&](Value* k, std::vector<Value*> sum) {
-    sum = step(sum, a_word(k), b_word(k), 0, false);
-    return step(sum, a_word(k), b_word(k), 1, false);
-  });
-  sums = c.choose(c.b.CreateICmpNE(unrolled, words), sums,
-                  [&] { return step(sums, a_word(unrolled), b_word(unrolled), 0, false); });
+  sums = c.loop(c.number(0), words, 1, sums,
+                [&](Value* k, const std::vector<Value*>& sum) { return step(sum, a_word(k), b_word(k), false); });
   if (c.s.pairs)
     sums = c.choose(c.b.CreateICmpNE(c.b.CreateAnd(k_count, 1), c.number(0)), sums,
-                    [&] { return step(sums, a_word(words), b_word(words), 0, true); });
+                    [&] { return step(sums, a_word(words), b_word(words), true); });
   for (int row = 0; row < r.rows; ++row)
     for (int v = 0; v < r.vectors; ++v)
       c.store(sums[static_cast<std::size_t>(row * r.vectors + v)], place(row, v), mask_of(v), 4);
