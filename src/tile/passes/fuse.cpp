@@ -51,9 +51,10 @@ class Fusion {
     for (const ValueId id : program_.block(block).nodes) {
       const Node node = program_.node(id);
       if (node.op == OpCode::matmul) {
-        for (int i = 0; i < 2; ++i)
-          if (!plain_view(node.operands[static_cast<std::size_t>(i)]))
-            store(node.operands[static_cast<std::size_t>(i)]);
+        for (std::size_t i = 0; i < 2; ++i)
+          if (!plain_view(node.operands[i])) store(node.operands[i]);
+        // A left operand from outside the loop is brought into the form that products want once.
+        if (home_[static_cast<std::size_t>(node.operands[0])] != block) store(node.operands[0]);
       } else if (node.op == OpCode::top_k) {
         if (!plain_view(node.operands[0])) store(node.operands[0]);
       } else if (node.op == OpCode::reshape) {
