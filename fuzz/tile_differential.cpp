@@ -42,16 +42,15 @@ struct Check {
   Subject subject;
 };
 
-// The program after the passes up to and with the one numbered `count`, tiles as chosen before or by choose_tiles.
+// The program after the first `count` passes. Choosing a tile may change what a program means (a loop then has another
+// number of iterations), so that choose_tiles is told the sizes that the interpreter has.
 Subject after_passes(std::size_t count) {
   return [count](const TileCase& tile_case, const Program& chosen, const CaseMemory& memory) {
-    // With sizes left open for choose_tiles where it has run.
-    const LowerOptions options;
+    LowerOptions options;
+    for (const TileParameter& tile : chosen.tiles) options.tiles[tile.name] = tile.chosen;
     Program program = tile_case.program;
     for (std::size_t i = 0; i < count; ++i) program = lower_passes()[i].run(std::move(program), options);
-    for (std::size_t i = 0; i < program.tiles.size(); ++i)
-      if (program.tiles[i].chosen == 0) program.tiles[i].chosen = chosen.tiles[i].chosen;
-    interpret(program, memory.arguments());
+    interpret(lower_passes()[0].name == "choose_tiles" ? program : with_chosen_tiles(program, 1), memory.arguments());
   };
 }
 
