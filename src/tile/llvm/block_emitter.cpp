@@ -147,18 +147,25 @@ void ProgramEmitter::emit_block(BlockId block, ValueId skipped_loop) {
   flush();
 }
 
-ProgramEmitter::Memory ProgramEmitter::allocate(const Type& type, bool single_row, bool dense) {
+ProgramEmitter::Memory ProgramEmitter::allocate(const Type& type, bool single_row, Rows layout) {
   const std::int64_t rows = single_row ? 1 : size(type.rows);
   const std::int64_t columns = size(type.columns);
   const auto bytes = static_cast<std::int64_t>(dtype_size(type.dtype));
   const std::int64_t line = 64 / bytes;
-  const std::int64_t stride = columns == 1 || dense ? columns : (columns + line - 1) / line * line;
+  const std::int64_t stride =
+      layout == Rows::dense || (columns == 1 && layout == Rows::tight) ? columns : (columns + line - 1) / line * line;
   return {e_.stack((rows * stride * bytes + 127) / 64 * 64), stride, type.dtype, single_row};
 }
 
 ProgramEmitter::Memory ProgramEmitter::result_memory(ValueId id) {
   const auto found = destinations_.find(id);
-  return found != destinations_.end() ? found->second : allocate(program_.node(id).type, false, dense_.count(id) != 0);
+  return found != destinations_.end() ? found->second : allocate(program_.node(id).type, false, layout_of(id));
+}
+
+// Products write whole vectors.
+ProgramEmitter::Rows ProgramEmitter::layout_of(ValueId id) const {
+  if (program_.node(id).op == OpCode::matmul) return Rows::padded;
+  return dense_.count(id) != 0 ? Rows::dense : Rows::tight;
 }
 
 // Evaluates a tile into memory.
@@ -267,7 +274,7 @@ void ProgramEmitter::emit_loop(ValueId id) {
       registers_[carried] = results.single[i];
       continue;
     }
-    Memory memory = allocate(type);
+    Memory memory = allocate(type, false, layout_of(body.yields[i]));
     if (!(fault("stale_accumulator") && type.dtype == DType::f32)) {
       copy_tile(initial, memory);
     } else {

@@ -147,7 +147,7 @@ void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
         memory_[root.tile] = to->second;
       else
         memory_[root.tile] =
-            allocate(node.type, here && space.rows > 1 && dense_.count(root.tile) == 0, dense_.count(root.tile) != 0);
+            allocate(node.type, here && space.rows > 1 && dense_.count(root.tile) == 0, layout_of(root.tile));
     }
   }
   Preparation preparation{members, {}, {}};
@@ -162,7 +162,9 @@ void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
   if (nests.size() == 1 && space.rows > 1 && space.columns == 1) {
     const bool plain = std::all_of(roots.begin(), roots.end(), [&](const Root& root) {
       const Node& node = program_.node(root.tile);
-      return (root.copy_to != nullptr || node.plan.stored) && !is_reduction(node.op);
+      if (root.copy_to != nullptr) return root.copy_to->row_stride == 1;
+      return node.plan.stored && !is_reduction(node.op) && memory_.at(root.tile).row_stride == 1 &&
+             !memory_.at(root.tile).single_row;
     });
     if (plain) return emit_down(nests[0]);
   }

@@ -86,7 +86,9 @@ class ProgramEmitter {
   void emit_top_k(ValueId id);
   void emit_column_sums(ValueId id);
   void copy_tile(ValueId tile, const Memory& to);
-  Memory allocate(const Type& type, bool single_row = false, bool dense = false);
+  enum class Rows { padded, tight, dense };  // tight: only where tiles have one column
+  Memory allocate(const Type& type, bool single_row = false, Rows layout = Rows::tight);
+  Rows layout_of(ValueId id) const;
   Memory result_memory(ValueId id);
   bool may_overwrite(ValueId loop, std::size_t carried, ValueId next);
   void count_readers();

@@ -117,7 +117,7 @@ llvm::Value* ProgramEmitter::of_gather(ValueId id, const Point& point) {
       Value* by = e_.number(lane);
       if (point.lanes.mask != nullptr) by = e_.smin(by, b_.CreateSub(point.lanes.count, e_.number(1)));
       one.row = b_.CreateAdd(or_zero(point.row), by);
-      out = b_.CreateInsertElement(out, value(id, one), static_cast<std::uint64_t>(lane));
+      out = b_.CreateInsertElement(out, of_gather(id, one), static_cast<std::uint64_t>(lane));
     }
     return out;
   }
@@ -168,7 +168,8 @@ llvm::Value* ProgramEmitter::of_concat(const Node& node, const Point& point) {
       high -= start;
       Value*& position = node.axis == 0 ? inner.row : inner.column;
       position = shifted(position, -start);
-      return value(part, inner);
+      Value* out = value(part, inner);  // a part of one column (row) has one element
+      return Emitter::width_of(out) == point.lanes.width ? out : e_.splat(out, point.lanes.width);
     }
     start += extent;
   }
