@@ -84,6 +84,7 @@ class Functions {
     V r = b_.CreateFPTrunc(rest, x->getType());
     V quadrant =
         b_.CreateTrunc(b_.CreateBitCast(shifted, e_.vector_of(b_.getInt64Ty(), width_)), e_.type(DType::i32, width_));
+    reduce_large(x, r, quadrant);
     quadrant = b_.CreateAdd(quadrant, whole(quarter));
     V z = mul(r, r);
     V s = fma(mul(r, z), polynomial(z, {-0.000195166547f, 0.00833217334f, -0.166666552f}), r);
@@ -92,6 +93,53 @@ class Functions {
     V odd = b_.CreateICmpNE(b_.CreateAnd(quadrant, whole(1)), whole(0));
     V out = b_.CreateSelect(odd, c, s);
     return floats(b_.CreateXor(ints(out), b_.CreateShl(b_.CreateAnd(quadrant, whole(2)), whole(30))));
+  }
+
+  // Replaces rest and quadrant of lanes from 2^47 on. The branch is hardly ever taken.
+  void reduce_large(V x, V& rest, V& quadrant) {
+    V large = b_.CreateFCmpOGE(absolute(x), real(0x1p47));
+    V any =
+        width_ == 1 ? large : b_.CreateIsNotNull(b_.CreateBitCast(large, b_.getIntNTy(static_cast<unsigned>(width_))));
+    const Variable new_rest = e_.variable(rest->getType(), rest);
+    const Variable new_quadrant = e_.variable(quadrant->getType(), quadrant);
+    e_.when(any, [&] {
+      e_.loop("large", e_.number(0), e_.number(width_), 1, [&](V lane) {
+        V one = width_ == 1 ? x : b_.CreateExtractElement(x, lane);
+        e_.when(width_ == 1 ? large : b_.CreateExtractElement(large, lane), [&] {
+          const auto [part, turns] = large_rest(one);
+          e_.set(new_rest, width_ == 1 ? part : b_.CreateInsertElement(e_.get(new_rest), part, lane));
+          e_.set(new_quadrant, width_ == 1 ? turns : b_.CreateInsertElement(e_.get(new_quadrant), turns, lane));
+        });
+      });
+    });
+    rest = e_.get(new_rest);
+    quadrant = e_.get(new_quadrant);
+  }
+
+  // x = m · 2^e with whole m: of 2/π only bits from 2^(2-e) down matter modulo four quadrants; 128 of them are
+  // multiplied.
+  std::pair<V, V> large_rest(V x) {
+    llvm::Type* wide = b_.getInt128Ty();
+    V word = b_.CreateBitCast(x, b_.getInt32Ty());
+    V magnitude = b_.CreateAnd(word, b_.getInt32(0x7fffffff));
+    V shift = b_.CreateSub(b_.CreateLShr(magnitude, b_.getInt32(23)), b_.getInt32(152));
+    const std::uint64_t two_over_pi[] = {0xfe5163abdebbc561, 0xdb6295993c439041, 0xfc2757d1f534ddc0,
+                                         0xa2f9836e4e441529};
+    V table = llvm::ConstantInt::get(b_.getContext(), llvm::APInt(256, two_over_pi));
+    V window = b_.CreateLShr(b_.CreateShl(table, b_.CreateZExt(shift, table->getType())), 128);
+    V mantissa = b_.CreateOr(b_.CreateAnd(magnitude, b_.getInt32(0x7fffff)), b_.getInt32(0x800000));
+    V product = b_.CreateMul(b_.CreateTrunc(window, wide), b_.CreateZExt(mantissa, wide));
+    V fraction = b_.CreateTrunc(b_.CreateLShr(product, 62), b_.getInt64Ty());  // of a quadrant, half of one to the next
+    V turns = b_.CreateTrunc(b_.CreateLShr(product, 126), b_.getInt32Ty());
+    turns = b_.CreateAdd(turns, b_.CreateZExt(b_.CreateICmpSLT(fraction, b_.getInt64(0)), b_.getInt32Ty()));
+    V part = b_.CreateFMul(b_.CreateSIToFP(fraction, b_.getDoubleTy()),
+                           llvm::ConstantFP::get(b_.getDoubleTy(), 1.5707963267948966 * 0x1p-64));
+    V rest = b_.CreateFPTrunc(part, b_.getFloatTy());
+    V negative = b_.CreateICmpSLT(word, b_.getInt32(0));
+    rest = b_.CreateSelect(negative, b_.CreateFNeg(rest), rest);
+    turns = b_.CreateSelect(negative, b_.CreateNeg(turns), turns);
+    V infinite = b_.CreateICmpUGE(magnitude, b_.getInt32(0x7f800000));
+    return {b_.CreateSelect(infinite, b_.CreateFSub(x, x), rest), turns};
   }
 
   V hyperbolic_tangent(V x) {

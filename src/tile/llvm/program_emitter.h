@@ -157,9 +157,9 @@ class ProgramEmitter {
   std::map<ValueId, Memory> memory_;
   std::map<ValueId, Variable> registers_;
   std::map<ValueId, Results> results_;
-  std::map<ValueId, Memory> destinations_;  // of nodes that are computed right where a loop carries them
+  std::map<ValueId, Memory> destinations_;             // of nodes that are computed right where a loop carries them
   std::map<std::pair<ValueId, bool>, Value*> panels_;  // packed right operands of products, also transposed ones
-  std::map<ValueId, ValueId> overwritten_;  // and the carried tile that they replace
+  std::map<ValueId, ValueId> overwritten_;             // and the carried tile that they replace
   std::vector<Scope> scopes_;
 };
 
