@@ -1,6 +1,7 @@
 #include "tile/llvm/emitter.h"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
@@ -42,6 +43,7 @@ llvm::Function* Emitter::begin_function(const std::string& name, llvm::Type* res
   function_->addFnAttr("no-builtins");
   function_->addFnAttr("prefer-vector-width", std::to_string(level.lanes * 32));
   entry_ = block("entry");
+  halves_ = nullptr;
   llvm::BasicBlock* start = block("start");
   builder.SetInsertPoint(entry_);
   builder.CreateBr(start);
@@ -221,10 +223,36 @@ llvm::Value* Emitter::to_bf16(llvm::Value* value) {
   return builder.CreateTrunc(out, vector_of(builder.getInt16Ty(), width));
 }
 
+// One permutation with zeroed lower halves instead of a widening and a shift, both of which wait for the same units.
+// The positions and the mask come out of an empty assembly text, or LLVM would turn them back into more instructions.
+llvm::Value* Emitter::from_bf16_by_permutation(llvm::Value* value) {
+  llvm::Type* halves = vector_of(builder.getInt16Ty(), 32);
+  if (halves_ == nullptr) {
+    std::vector<std::uint16_t> positions;
+    for (unsigned i = 0; i < 32; ++i) positions.push_back(static_cast<std::uint16_t>(i / 2));
+    llvm::IRBuilder<> first(entry_, entry_->begin());
+    const auto as_it_is = [&](llvm::Constant* constant, const char* constraints) {
+      auto* type = llvm::FunctionType::get(constant->getType(), {constant->getType()}, false);
+      return first.CreateCall(llvm::InlineAsm::get(type, "", constraints, false), {constant});
+    };
+    halves_ = as_it_is(llvm::ConstantDataVector::get(builder.getContext(), positions), "=v,0");
+    llvm::Value* upper = as_it_is(builder.getInt32(0xaaaaaaaa), "=r,0");
+    upper_ = first.CreateBitCast(upper, vector_of(builder.getInt1Ty(), 32));
+  }
+  std::vector<int> whole_and_more;
+  for (int i = 0; i < 32; ++i) whole_and_more.push_back(i < 16 ? i : -1);
+  llvm::Value* wide = builder.CreateShuffleVector(value, whole_and_more);
+  llvm::Value* spread = builder.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_hi_512, {}, {wide, halves_});
+  llvm::Value* bits = builder.CreateSelect(upper_, spread, llvm::Constant::getNullValue(halves));
+  return builder.CreateBitCast(bits, type(DType::f32, 16));
+}
+
 llvm::Value* Emitter::cast(llvm::Value* value, DType from, DType to) {
   if (from == to) return value;
   const int width = width_of(value);
   llvm::Type* wanted = type(to, width);
+  if (from == DType::bf16 && level.x86 && level.lanes == 16 && width == 16)
+    return cast(from_bf16_by_permutation(value), DType::f32, to);
   if (from == DType::bf16) {
     llvm::Type* words = vector_of(builder.getInt32Ty(), width);
     llvm::Value* bits = builder.CreateShl(builder.CreateZExt(value, words), whole(16, width));

@@ -76,9 +76,12 @@ class Emitter {
 
  private:
   llvm::Value* to_bf16(llvm::Value* value);
+  llvm::Value* from_bf16_by_permutation(llvm::Value* value);
   llvm::Value* mark(llvm::Instruction* load, bool constant);
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;
+  llvm::Value* halves_ = nullptr;  // of the function at hand
+  llvm::Value* upper_ = nullptr;
 };
 
 }  // namespace tilewright::tile::llvm_back_end
