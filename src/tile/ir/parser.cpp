@@ -129,10 +129,12 @@ class Parser {
   ValueId value() {
     const Token at = lex_.peek();
     const auto found = values_.find(lex_.value());
+#ifndef TILEWRIGHT_PLANTED_FAULT  // fuzz/tile_text.cmake shows that the fuzz target notices when this check is gone
     if (found == values_.end())
       lex_.refuse(at, "a value is used that is not defined here", "a value defined before, in this block or around it",
                   fmt::format("%{}", at.text.substr(0, 40)),
                   "define it first; what a loop computes leaves it as a result");
+#endif
     return found->second;
   }
   ValueId optional_value() { return lex_.accept_none() ? kNone : value(); }

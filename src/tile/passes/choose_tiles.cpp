@@ -18,8 +18,9 @@ constexpr std::size_t kAllAtOnce = 64;  // combinations that are all tried
 
 void check_overrides(const Program& program, const std::map<std::string, std::int64_t>& overrides) {
   for (const auto& [name, size] : overrides) {
+    const std::string& wanted = name;
     const auto tile = std::find_if(program.tiles.begin(), program.tiles.end(),
-                                   [&](const TileParameter& one) { return one.name == name; });
+                                   [&](const TileParameter& one) { return one.name == wanted; });
     std::vector<std::string> names;
     for (const TileParameter& one : program.tiles) names.push_back(one.name);
     if (tile == program.tiles.end())

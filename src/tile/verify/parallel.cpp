@@ -91,7 +91,8 @@ class ParallelLoop {
       const auto term = std::find_if(offset.terms.rbegin(), offset.terms.rend(),
                                      [&](const auto& one) { return !belongs(one.first); });
       if (term == offset.terms.rend()) return offset.coefficient(x) > 0 ? std::optional(offset) : std::nullopt;
-      const auto [atom, k] = *term;
+      const int atom = term->first;
+      const std::int64_t k = term->second;
       std::erase_if(offset.terms, [&](const auto& one) { return one.first == atom; });
       const Atom& a = forms_.atom(atom);
       if (a.kind != Atom::Kind::variable || a.number == loop_) continue;  // part of the rest; must be at least 0
