@@ -152,6 +152,18 @@ TEST(Buffers, OverBudgetNamesThePeakPrintsTheTableAndProposesAFit) {
   }
 }
 
+TEST(Buffers, OfFixedTilesProposeASmallerExtentThatFits) {
+  const TileTarget npu = tile_target("910b2");
+  try {
+    choose_tiles(wide({32768}, 4), npu);
+    ADD_FAILURE() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.text().fix.find("use tiles of 8192 in place of 32768"), 0u) << error.what();
+    EXPECT_NO_THROW(choose_tiles(wide({8192}, 4), npu));
+    EXPECT_THROW(choose_tiles(wide({16384}, 4), npu), Error);
+  }
+}
+
 TEST(Buffers, LiveFromDefinitionToLastUseAndThroughLoops) {
   const TileTarget npu = tile_target("910b2");
   const BufferTable table = buffer_table(wide({1024}, 4), npu);

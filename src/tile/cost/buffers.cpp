@@ -16,6 +16,12 @@ namespace {
 
 std::int64_t round_up(std::int64_t value, std::int64_t to) { return (value + to - 1) / to * to; }
 
+std::int64_t bytes_of(const TileTarget& target, DType dtype, std::int64_t rows, std::int64_t columns) {
+  const auto element = static_cast<std::int64_t>(dtype_size(dtype));
+  if (columns == 1) return round_up(rows * element, target.row_bytes);
+  return rows * round_up(columns * element, target.row_bytes);
+}
+
 class Lives {
  public:
   Lives(const Program& program, const TileTarget& target)
@@ -130,8 +136,30 @@ class Lives {
   std::vector<int> ends_;  // of the open loops, by depth
 };
 
+// Halves one extent of the largest tile at the peak, wherever it occurs, until the peak fits.
+std::string smaller_extent(const Program& program, const TileTarget& target) {
+  const BufferTable table = buffer_table(program, target);
+  const int peak = printed_numbers(program)[static_cast<std::size_t>(table.peak_node)];
+  std::vector<Buffer> alive;
+  for (const Buffer& buffer : table.buffers)
+    if (buffer.first <= peak && peak <= buffer.last) alive.push_back(buffer);
+  const Buffer& largest =
+      *std::max_element(alive.begin(), alive.end(), [](const Buffer& a, const Buffer& b) { return a.bytes < b.bytes; });
+  const std::int64_t extent = std::max(largest.rows, largest.columns);
+  for (std::int64_t smaller = extent / 2; smaller >= 1; smaller /= 2) {
+    std::int64_t bytes = 0;
+    for (const Buffer& buffer : alive)
+      bytes += bytes_of(target, buffer.dtype, buffer.rows == extent ? smaller : buffer.rows,
+                        buffer.columns == extent ? smaller : buffer.columns);
+    if (bytes <= target.buffer_bytes)
+      return fmt::format("use tiles of {} in place of {} (as {} has), and a loop over them", smaller, extent,
+                         describe(program, largest.value));
+  }
+  return "use fewer tiles at once: split the loop, or write what is ready earlier";
+}
+
 // The largest choices of the tile parameters that fit, or how much smaller fixed tiles must be.
-std::string proposal(const Program& program, const TileTarget& target, std::int64_t peak, const Program* unchosen) {
+std::string proposal(const Program& program, const TileTarget& target, const Program* unchosen) {
   std::vector<std::int64_t> sizes;
   for (const TileParameter& tile : program.tiles) sizes.push_back(tile.chosen != 0 ? tile.chosen : tile.choices.back());
   for (int i = 0; i < 256 && unchosen && !sizes.empty(); ++i) {
@@ -150,11 +178,7 @@ std::string proposal(const Program& program, const TileTarget& target, std::int6
       if (choice < sizes[largest]) next = choice;
     sizes[largest] = next;
   }
-  std::int64_t most = 1;
-  for (const Buffer& buffer : buffer_table(program, target).buffers) most = std::max(most, buffer.columns);
-  std::int64_t fits = 1;
-  while (fits * 2 <= most && peak / std::max<std::int64_t>(1, most / (fits * 2)) <= target.buffer_bytes) fits *= 2;
-  return fmt::format("use tiles of at most {} columns in place of {}, and a loop over them", fits, most);
+  return smaller_extent(program, target);
 }
 
 }  // namespace
@@ -182,7 +206,7 @@ void check_budget(const Program& program, const TileTarget& target, const Progra
         .where = fmt::format("tile program {}, {}", program.name, describe(program, table.peak_node)),
         .expected = fmt::format("at most {} bytes", target.buffer_bytes),
         .found = std::to_string(table.peak),
-        .fix = proposal(program, target, table.peak, unchosen)});
+        .fix = proposal(program, target, unchosen)});
 }
 
 }  // namespace tilewright::tile
