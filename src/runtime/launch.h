@@ -71,6 +71,12 @@ struct Launch {
     std::memcpy(parameters_.data(), &value, sizeof value);
     parameter_bytes_ = sizeof value;
   }
+  // The same for bytes of a size that is known at run time only.
+  void set_parameter_bytes(std::span<const std::byte> bytes) {
+    TW_CHECK(bytes.size() <= kMaxParameterBytes);
+    std::memcpy(parameters_.data(), bytes.data(), bytes.size());
+    parameter_bytes_ = static_cast<std::uint32_t>(bytes.size());
+  }
 
   Launch() = default;
   Launch(const Launch& other) { *this = other; }

@@ -34,6 +34,7 @@ struct FakeGenerator : CodeGenerator {
       fail({.what = "no compiler", .where = "", .expected = "", .found = "", .fix = "install one"});
     return std::make_unique<Kernel>(*this);
   }
+  std::string status() const override { return "fake"; }
   std::atomic<int> compiled{0};
   std::vector<std::int64_t> values;
 };

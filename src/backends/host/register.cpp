@@ -1,6 +1,7 @@
 #include "backends/host/host_device.h"
 #include "backends/host/matmul/matmul.h"
 #include "backends/host/small/small_candidates.h"
+#include "backends/host/tile/host_generator.h"
 #include "ops/core/registry.h"
 
 namespace tilewright::backends {
@@ -25,6 +26,7 @@ void register_host(runtime::DeviceRegistry& devices, ops::Registry& registry) {
                }});
   host::add_matmul(registry);
   host::add_small_candidates(registry);
+  registry.set_code_generator("host", host::make_host_generator());
 }
 
 }  // namespace tilewright::backends

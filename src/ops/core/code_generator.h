@@ -28,6 +28,8 @@ class CodeGenerator {
   // Any thread. Throws Error whose `what` says why there is no kernel, as a phrase for a user; the call then runs its
   // decomposition, and the program is not asked for again.
   virtual std::unique_ptr<CompiledKernel> compile(const tile::Program& program) = 0;
+  // For a list: what it compiles for, or why it cannot.
+  virtual std::string status() const = 0;
 };
 
 // Values of one launch at most: what fits into a launch's parameters beside a backend's own.

@@ -34,6 +34,7 @@ struct TileKernel {
   std::string name;
   CandidateKind kind = CandidateKind::tile;
   std::vector<std::string> numbers = {};  // names for `kernels show NAME --<number> N`: {"dim"}
+  std::string guards = {};                // what calls it serves, in a few words for a list: "head sizes up to 1024"
   // Why this call cannot be served (a phrase a user can read), or empty. What the program itself demands (dtypes, unit
   // strides, one value per symbolic dim) is checked by the caller and need not be repeated.
   // May be empty. Asked anew for every call, before outputs are known.

@@ -14,7 +14,7 @@ tile::Program build(const Specialisation& s) {
   using namespace tile;
   const std::int64_t width = s.numbers[0], half = width / 2;
   Builder b("qk_norm_rope");
-  const Dim batch = b.dim("batch"), tokens = b.dim("tokens"), q_heads = b.dim("q_heads"), k_heads = b.dim("k_heads");
+  const Dim batch = b.dim("batch"), tokens = b.dim("tokens"), q_heads = b.dim("heads"), k_heads = b.dim("kv_heads");
   const auto q = b.input("q", s.dtype, {batch, tokens, q_heads, width});
   const auto k = b.input("k", s.dtype, {batch, tokens, k_heads, width});
   const auto q_weight = b.input("q_weight", s.dtype, {width});
@@ -68,6 +68,7 @@ TileKernel qk_norm_rope_kernel() {
   TileKernel kernel;
   kernel.name = "qk_norm_rope";
   kernel.numbers = {"dim"};
+  kernel.guards = fmt::format("head sizes up to {}", kMaxWidth);
   kernel.refuse = [](const OpCall& call) {
     const std::int64_t width = call.input(2).dim(0);
     return width > kMaxWidth ? fmt::format("heads of {} are wider than {}", width, kMaxWidth) : std::string();

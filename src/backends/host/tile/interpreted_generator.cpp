@@ -71,6 +71,7 @@ class InterpretedGenerator : public ops::CodeGenerator {
   std::unique_ptr<ops::CompiledKernel> compile(const tile::Program& program) override {
     return std::make_unique<InterpretedKernel>(program);
   }
+  std::string status() const override { return "interpreted"; }
 };
 
 }  // namespace

@@ -1,0 +1,48 @@
+#include "tile/binary/kernel_store.h"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "base/mapped_file.h"
+#include "tile/binary/compiler.h"
+#include "tile/binary/kernel_cache.h"
+#include "tile/ir/printer.h"
+
+namespace tilewright::tile {
+namespace {
+
+constexpr int kFormat = 1;  // of kernel_abi.h and of blobs
+
+}  // namespace
+
+std::string kernel_key(const std::string& lowered_text, const std::string& level) {
+  return fmt::format("tilewright kernel {}\ncompiler {}\nlevel {}\n{}", kFormat, compiler_version(), level,
+                     lowered_text);
+}
+
+StoredKernel load_kernel(const Program& program, const LowerOptions& options) {
+  const std::string text = print(lower(program, options));
+  const std::string key = kernel_key(text, options.level);
+  static const KernelCache shipped(shipped_kernel_folder(), KernelCache::Kind::shipped);
+  if (const auto blob = shipped.find(key)) return {ExecutableCode(*blob), KernelOrigin::shipped};
+  static const KernelCache own(user_kernel_folder(), KernelCache::Kind::own);
+  if (const auto blob = own.find(key)) return {ExecutableCode(*blob), KernelOrigin::cached};
+  const Blob blob = blob_from_object(compile_text(text, options.level, "").object);
+  own.store(key, blob);
+  return {ExecutableCode(blob), KernelOrigin::compiled};
+}
+
+std::string ship_kernel(const Program& program, const LowerOptions& options, const std::filesystem::path& folder) {
+  const std::string text = print(lower(program, options));
+  const std::string key = kernel_key(text, options.level);
+  const std::vector<std::byte> bytes =
+      kernel_file_bytes(key, blob_from_object(compile_text(text, options.level, "").object));
+  const std::filesystem::path file = KernelCache(folder, KernelCache::Kind::shipped).file_of(key);
+  write_file_atomically(file, [&](std::ostream& out) {
+    out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  });
+  return file.filename();
+}
+
+}  // namespace tilewright::tile

@@ -1,0 +1,31 @@
+// From a program to code that can be called: from the kernels that ship, from the user's cache, or compiled now.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "tile/binary/executable_memory.h"
+#include "tile/ir/program.h"
+#include "tile/passes/lower.h"
+
+namespace tilewright::tile {
+
+enum class KernelOrigin { shipped, cached, compiled };
+
+struct StoredKernel {
+  ExecutableCode code;
+  KernelOrigin origin = KernelOrigin::compiled;
+};
+
+// Lowers the program for options.level and finds its code: shipped kernels first, then the user's cache, then the
+// compiler, whose result is put into the cache. Any thread. Throws Error if the program is wrong or nothing can compile
+// it.
+StoredKernel load_kernel(const Program& program, const LowerOptions& options);
+
+// What names a kernel in a cache: format, compiler, level and the text of the lowered program.
+std::string kernel_key(const std::string& lowered_text, const std::string& level);
+
+// Compiles a program for a level and writes it to `folder`, as a part of what ships. Returns the file's name.
+std::string ship_kernel(const Program& program, const LowerOptions& options, const std::filesystem::path& folder);
+
+}  // namespace tilewright::tile
