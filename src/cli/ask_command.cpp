@@ -16,6 +16,7 @@
 #include "base/process_memory.h"
 #include "cli/ask_prompt.h"
 #include "cli/exit_code.h"
+#include "cli/fusion_report.h"
 #include "cli/model_options.h"
 #include "cli/standard_input.h"
 #include "cli/usage.h"
@@ -163,6 +164,7 @@ void write_report(const Options& options, engine::Session& session, const engine
                                    {"dtype", std::string(dtype_name(session.model().info().dtype))},
                                    {"threads", session.device().threads()},
                                    {"seed", request.sampling.seed},
+                                   {"fused", fused_json(session.fallbacks())},
                                    {"fallbacks", fallbacks_json(session.fallbacks())}}});
 }
 
@@ -195,6 +197,7 @@ void run(const Options& options) {
   answer.add(text->finish());
   answer.end_line();
   print_figures(session, request, result, options, session.device().threads());
+  std::fputs(fusion_text(session.fallbacks()).c_str(), stderr);
   write_report(options, session, request, result, answer.text());
   if (result.reason == engine::FinishReason::interrupted) throw ExitCode{130};
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/exit_code.h"
+#include "cli/fusion_report.h"
 #include "cli/model_options.h"
 #include "engine/golden_check.h"
 #include "hub/golden.h"
@@ -70,6 +71,7 @@ void write(const Options& options, const engine::CheckResult& r, engine::Session
                                                         {"greedy_tokens", r.greedy_tokens},
                                                         {"greedy_equal", r.greedy_equal},
                                                         {"first_difference", difference_json(r.first_difference)},
+                                                        {"fused", fused_json(session.fallbacks())},
                                                         {"fallbacks", fallbacks_json(session.fallbacks())}}});
 }
 
@@ -82,6 +84,7 @@ void run(const Options& options) {
   for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
   const engine::CheckResult result = engine::check_golden(session, golden);
   print(result, session, golden);
+  std::fputs(fusion_text(session.fallbacks()).c_str(), stdout);
   write(options, result, session);
   if (result.verdict == engine::Verdict::different) throw ExitCode{1};
 }

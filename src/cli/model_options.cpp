@@ -112,11 +112,4 @@ engine::SessionOptions session_options(const ModelOptions& options, const std::s
   return out;
 }
 
-Json fallbacks_json(const ops::FallbackLog& log) {
-  Json out = Json::array();
-  for (const auto& [key, count] : log.counts())
-    out.push_back({{"op", key.op}, {"candidate", key.candidate}, {"reason", key.reason}, {"count", count}});
-  return out;
-}
-
 }  // namespace tilewright::cli

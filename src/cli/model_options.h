@@ -39,7 +39,4 @@ std::filesystem::path model_directory(const ModelOptions& options, const std::st
 // if that is a terminal.
 engine::SessionOptions session_options(const ModelOptions& options, const std::string& command);
 
-// Fallbacks of composites for a report: [{op, candidate, reason, count}].
-Json fallbacks_json(const ops::FallbackLog& log);
-
 }  // namespace tilewright::cli

@@ -13,6 +13,12 @@ const CLI::App& deepest(const CLI::App& app) {
   return app;
 }
 
+// "tilewright kernels show"
+std::string path_of(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands()) return app.get_name() + " " + path_of(*sub);
+  return app.get_name();
+}
+
 std::vector<std::string> flags_of(const CLI::App& app) {
   std::vector<std::string> out;
   for (const CLI::Option* option : app.get_options()) {
@@ -49,7 +55,7 @@ std::string suggestion(const std::string& word, const std::vector<std::string>& 
 
 std::string usage_line(const CLI::App& app, const CLI::ParseError& error, const std::vector<std::string>& arguments) {
   const CLI::App& where = deepest(app);
-  const std::string name = &where == &app ? app.get_name() : app.get_name() + " " + where.get_name();
+  const std::string name = path_of(app);
   const std::string help = " See " + name + " --help";
   if (&where == &app && !arguments.empty() && arguments[0][0] != '-')
     return name + ": unknown command " + arguments[0] + suggestion(arguments[0], commands_of(app)) + help;

@@ -1,0 +1,105 @@
+#include "cli/kernels_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <set>
+
+#include "cli/kernel_cases.h"
+#include "cli/kernels_bench.h"
+#include "cli/kernels_show.h"
+#include "cli/kernels_verify.h"
+#include "engine/program.h"
+#include "ops/core/code_generator.h"
+#include "report/envelope.h"
+#include "report/table.h"
+
+namespace tilewright::cli {
+namespace {
+
+struct Options {
+  std::string format = "text";
+  std::string report_file;
+};
+
+// Dtypes of the operator's cases that the kernel serves. Asked of the null device, so that nothing is compiled.
+std::set<std::string> served_dtypes(ops::Context& context, const ops::Registry::RegisteredKernel& registered) {
+  std::set<std::string> out;
+  const ops::Op& op = context.registry().get(ops::OpName(std::string_view(registered.op)));
+  const auto* candidates = op.candidates_for(context.kernel_family());
+  if (!candidates) return out;
+  for (const ops::OpCase& one : cases_of(context.registry(), registered.op)) {
+    const std::string dtype(dtype_name(one.inputs.front().dtype));
+    if (out.count(dtype)) continue;
+    const std::vector<ops::Tensor> inputs = shaped_inputs(context, one);
+    for (const ops::Candidate& candidate : *candidates)
+      if (candidate.name == registered.kernel->name &&
+          candidate.refuse(context, ops::OpCall{op, inputs, one.attributes, {}}).empty())
+        out.insert(dtype);
+  }
+  return out;
+}
+
+Json gathered() {
+  const Program program;
+  const auto device = program.devices.open("null");
+  ops::Context context(program.operators, device->default_stream());
+  Json kernels = Json::array();
+  for (const auto& registered : find_kernels(program.operators, "")) {
+    const ops::TileKernel& kernel = *registered.kernel;
+    kernels.push_back({{"op", registered.op},
+                       {"kernel", kernel.name},
+                       {"kind", kernel.kind == ops::CandidateKind::derived ? "derived" : "hand-written"},
+                       {"dtypes", served_dtypes(context, registered)},
+                       {"numbers", kernel.numbers},
+                       {"guards", kernel.guards}});
+  }
+  Json devices = Json::object();
+  for (const auto& [family, generator] : program.operators.code_generators()) devices[family] = generator->status();
+  return {{"kernels", kernels}, {"devices", devices}};
+}
+
+void print(const Json& found) {
+  report::Table table({{"operator"}, {"kernel"}, {"made"}, {"dtypes"}, {"compiled per"}, {"serves"}});
+  for (const Json& k : found["kernels"]) {
+    const auto joined = [&](const char* key) {
+      return fmt::format("{}", fmt::join(k[key].get<std::vector<std::string>>(), " "));
+    };
+    table.add_row({k["op"], k["kernel"], k["kind"], joined("dtypes"), joined("numbers"), k["guards"]});
+  }
+  std::fputs(table.text().c_str(), stdout);
+  std::fputs("\n", stdout);
+  report::Table devices({{"device"}, {"runs these kernels"}});
+  for (const auto& [family, status] : found["devices"].items()) devices.add_row({family, status});
+  std::fputs(devices.text().c_str(), stdout);
+}
+
+}  // namespace
+
+void add_kernels_command(CLI::App& app) {
+  auto* command =
+      app.add_subcommand("kernels", "Kernels written or derived as tile programs: list, show, verify, bench");
+  auto options = std::make_shared<Options>();
+  command->add_option("--format", options->format, "text or json")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  command->add_option("--report-file", options->report_file, "Write a JSON report to this file");
+  add_kernels_show(*command);
+  add_kernels_verify(*command);
+  add_kernels_bench(*command);
+  command->require_subcommand(0, 1);
+  command->callback([command, options] {
+    if (!command->get_subcommands().empty()) return;
+    const Json found = gathered();
+    if (!options->report_file.empty())
+      report::write_report(options->report_file, {.kind = "kernels", .seeds = {}, .result = found});
+    if (options->format == "json")
+      std::fputs((found.dump(2) + "\n").c_str(), stdout);
+    else
+      print(found);
+  });
+}
+
+}  // namespace tilewright::cli
