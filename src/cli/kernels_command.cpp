@@ -61,13 +61,19 @@ Json gathered() {
   return {{"kernels", kernels}, {"devices", devices}};
 }
 
+// "hand-written", "derived", or a name that says more than the operator's.
+std::string kernel_text(const Json& k) {
+  const std::string op = k["op"], name = k["kernel"], kind = k["kind"];
+  return name == op || name == op + ".derived" ? kind : name + " (" + kind + ")";
+}
+
 void print(const Json& found) {
-  report::Table table({{"operator"}, {"kernel"}, {"made"}, {"dtypes"}, {"compiled per"}, {"serves"}});
+  report::Table table({{"operator"}, {"kernel"}, {"dtypes"}, {"compiled for each"}, {"serves"}});
   for (const Json& k : found["kernels"]) {
     const auto joined = [&](const char* key) {
       return fmt::format("{}", fmt::join(k[key].get<std::vector<std::string>>(), " "));
     };
-    table.add_row({k["op"], k["kernel"], k["kind"], joined("dtypes"), joined("numbers"), k["guards"]});
+    table.add_row({k["op"], kernel_text(k), joined("dtypes"), "dtype " + joined("numbers"), k["guards"]});
   }
   std::fputs(table.text().c_str(), stdout);
   std::fputs("\n", stdout);
@@ -90,6 +96,7 @@ void add_kernels_command(CLI::App& app) {
   add_kernels_verify(*command);
   add_kernels_bench(*command);
   command->require_subcommand(0, 1);
+  command->footer("A derived kernel is called OPERATOR.derived. `tilewright kernels SUBCOMMAND --help` says more.");
   command->callback([command, options] {
     if (!command->get_subcommands().empty()) return;
     const Json found = gathered();

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include "base/error.h"
@@ -109,13 +110,18 @@ void print(const std::vector<Tally>& tallies) {
                    t.ran ? fmt::format("{:g}, {:g}", t.rtol, t.atol) : "", t.ran ? t.worst_case + " " + t.where : "",
                    verdict(t)});
   std::fputs(table.text().c_str(), stdout);
-  for (const Tally& t : tallies) {
-    for (const std::string& failure : t.failures) fmt::print("\nFAIL {}, {}", t.kernel, failure);
+  std::map<std::string, std::vector<std::string>> refused;  // of kernels that served nothing, by reason
+  for (const Tally& t : tallies)
     if (t.ran == 0)
-      for (const std::string& refusal : t.refusals) fmt::print("\nrefused {} {}: {}", t.kernel, t.dtype, refusal);
+      for (const std::string& refusal : t.refusals) refused[refusal].push_back(t.kernel + " " + t.dtype);
+  if (!refused.empty()) {
+    report::Table reasons({{"refused"}, {"why"}});
+    for (const auto& [reason, kernels] : refused)
+      reasons.add_row({fmt::format("{}", fmt::join(kernels, ", ")), reason});
+    fmt::print("\n{}", reasons.text());
   }
-  if (std::any_of(tallies.begin(), tallies.end(), [](const Tally& t) { return !t.failures.empty() || t.ran == 0; }))
-    fmt::print("\n");
+  for (const Tally& t : tallies)
+    for (const std::string& failure : t.failures) fmt::print("\nFAIL {}, {}\n", t.kernel, failure);
 }
 
 Json json_of(const std::vector<Tally>& tallies) {

@@ -2,6 +2,8 @@
 // generates from the folders (cmake/registration.cmake).
 #pragma once
 
+#include <functional>
+
 #include "models/core/family.h"
 #include "ops/core/registry.h"
 #include "runtime/device.h"
@@ -9,7 +11,8 @@
 namespace tilewright {
 
 struct Program {
-  Program();  // throws Error if the operators are inconsistent
+  // Throws Error if the operators are inconsistent. `before_finish` may add to the operators or replace what runs them.
+  explicit Program(const std::function<void(ops::Registry&)>& before_finish = {});
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
 

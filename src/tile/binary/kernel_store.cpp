@@ -36,9 +36,11 @@ StoredKernel load_kernel(const Program& program, const LowerOptions& options) {
 std::string ship_kernel(const Program& program, const LowerOptions& options, const std::filesystem::path& folder) {
   const std::string text = print(lower(program, options));
   const std::string key = kernel_key(text, options.level);
+  const KernelCache cache(folder, KernelCache::Kind::shipped);
+  const std::filesystem::path file = cache.file_of(key);
+  if (cache.find(key)) return file.filename();
   const std::vector<std::byte> bytes =
       kernel_file_bytes(key, blob_from_object(compile_text(text, options.level, "").object));
-  const std::filesystem::path file = KernelCache(folder, KernelCache::Kind::shipped).file_of(key);
   write_file_atomically(file, [&](std::ostream& out) {
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   });

@@ -25,7 +25,8 @@ StoredKernel load_kernel(const Program& program, const LowerOptions& options);
 // What names a kernel in a cache: format, compiler, level and the text of the lowered program.
 std::string kernel_key(const std::string& lowered_text, const std::string& level);
 
-// Compiles a program for a level and writes it to `folder`, as a part of what ships. Returns the file's name.
+// Compiles a program for a level and writes it to `folder`, as a part of what ships, unless it is there already.
+// Returns the file's name.
 std::string ship_kernel(const Program& program, const LowerOptions& options, const std::filesystem::path& folder);
 
 }  // namespace tilewright::tile
