@@ -1,3 +1,6 @@
 set(libraries tw_base tw_tensor)
 set(timeout 300)
 add_dependencies(${target} tilewright)
+if(TARGET shipped_kernels)
+  add_dependencies(${target} tilewright_llvm shipped_kernels)
+endif()

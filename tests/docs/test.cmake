@@ -1,0 +1,8 @@
+set(libraries tw_base)
+set(timeout 300)
+include(${PROJECT_SOURCE_DIR}/cmake/documented_operator.cmake)
+tilewright_documented_operator(${PROJECT_SOURCE_DIR}/docs/writing-a-kernel.md sigmoid_mul)
+add_dependencies(${target} tilewright_documented)
+if(TARGET tilewright_llvm)
+  add_dependencies(${target} tilewright_llvm)
+endif()
