@@ -1,7 +1,7 @@
 # Writes OUTPUT, a header that names the compiler of tile programs: LLVM's release and a hash of the sources that decide
 # what code it makes. Part of the key of every cached kernel. Run as a script: cmake -DSOURCES=… -DOUTPUT=… -P
 if(CMAKE_SCRIPT_MODE_FILE)
-  file(GLOB files ${SOURCES}/*.cpp ${SOURCES}/*.h)
+  file(GLOB files ${SOURCES}/ir/*.* ${SOURCES}/passes/*.* ${SOURCES}/cost/*.* ${SOURCES}/llvm/*.*)
   list(SORT files)
   set(all "")
   foreach(file ${files})
@@ -18,10 +18,11 @@ endif()
 
 function(tilewright_tile_compiler_version target)
   set(header ${PROJECT_BINARY_DIR}/generated/tile/tile_compiler_version.h)
-  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/tile/llvm/*.cpp ${PROJECT_SOURCE_DIR}/src/tile/llvm/*.h)
+  set(source ${PROJECT_SOURCE_DIR}/src/tile)
+  file(GLOB files CONFIGURE_DEPENDS ${source}/ir/*.* ${source}/passes/*.* ${source}/cost/*.* ${source}/llvm/*.*)
   # The stamp is what depends on the sources: the header is rewritten only when its text changes.
   add_custom_command(OUTPUT ${header}.stamp BYPRODUCTS ${header}
-    COMMAND ${CMAKE_COMMAND} -DSOURCES=${PROJECT_SOURCE_DIR}/src/tile/llvm -DOUTPUT=${header} -P ${PROJECT_SOURCE_DIR}/cmake/tile_compiler_version.cmake
+    COMMAND ${CMAKE_COMMAND} -DSOURCES=${source} -DOUTPUT=${header} -P ${PROJECT_SOURCE_DIR}/cmake/tile_compiler_version.cmake
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/tile_compiler_version.cmake)
   add_custom_target(tile_compiler_version DEPENDS ${header}.stamp)
   add_dependencies(${target} tile_compiler_version)

@@ -16,16 +16,23 @@ ops::CandidateKind kind_of(const ops::FallbackLog::Fused& fused) {
   return ops::CandidateKind::tuned;
 }
 
+// "derived kernel"; with its name if that says more than the operator's.
+std::string kernel_text(const ops::FallbackLog::Fused& fused) {
+  const std::string name(fused.candidate), &op = fused.op->schema.name;
+  const ops::CandidateKind kind = kind_of(fused);
+  const std::string made = kind == ops::CandidateKind::derived ? "derived kernel"
+                           : kind == ops::CandidateKind::tile  ? "hand-written kernel"
+                                                               : "tuned kernel";
+  return name == op || name == op + ".derived" ? made : made + " " + name;
+}
+
 }  // namespace
 
 std::string fusion_text(const ops::FallbackLog& log) {
   if (log.kernels().empty() && log.counts().empty()) return {};
   report::Table table({{"composite"}, {"ran as"}, {"calls", report::Align::right}, {"why not as a kernel"}});
   for (const auto& fused : log.kernels()) {
-    const std::string name(fused.candidate);
-    const std::string kind(candidate_kind_name(kind_of(fused)));
-    table.add_row(
-        {fused.op->schema.name, name == fused.op->schema.name ? kind : name, std::to_string(fused.count), ""});
+    table.add_row({fused.op->schema.name, kernel_text(fused), std::to_string(fused.count), ""});
   }
   for (const auto& [key, count] : log.counts()) {
     if (key.candidate != kDecomposition) continue;

@@ -97,7 +97,8 @@ class CaseBench {
       bandwidth = limits.l3_bytes;
       from = "L3";
     }
-    if (cpu.l2_bytes > 0 && bytes < 0.5 * double(cpu.l2_bytes) && limits.l2_bytes > 0) {
+    const double l2 = double(cpu.l2_bytes) * limits.threads;  // each core has its own
+    if (l2 > 0 && bytes < 0.5 * l2 && limits.l2_bytes > 0) {
       bandwidth = limits.l2_bytes;
       from = "L2";
     }

@@ -17,8 +17,9 @@
 #include "engine/program.h"
 #include "report/table.h"
 #include "tile/binary/compiler.h"
+#include "tile/cost/buffers.h"
+#include "tile/cost/cost.h"
 #include "tile/ir/printer.h"
-#include "tile/ir/type_rule.h"
 #include "tile/passes/lower.h"
 
 namespace tilewright::cli {
@@ -97,33 +98,29 @@ tile::Program program_of(const Program& all, const ops::Registry::RegisteredKern
   return out;
 }
 
-std::string tile_bytes(const tile::Program& p, const tile::Type& type) {
-  const std::int64_t elements = p.size(type.rows) * p.size(type.columns);
-  return std::to_string(elements * static_cast<std::int64_t>(dtype_size(type.dtype)));
-}
-
-// What a tile of tensor data takes on chip.
-void print_buffers(const tile::Program& p) {
-  report::Table table({{"buffer"}, {"of"}, {"tile"}, {"bytes", report::Align::right}});
-  const std::vector<int> numbers = tile::printed_numbers(p);
-  for (std::size_t i = 0; i < p.nodes.size(); ++i) {
-    const tile::Node& node = p.nodes[i];
-    if (numbers[i] == tile::kNone || node.type.index || tile::has_no_result(node.op)) continue;
-    const bool from_memory = node.op == tile::OpCode::view || node.op == tile::OpCode::gather;
-    if (!from_memory && !node.plan.stored) continue;
-    table.add_row({fmt::format("%{}", numbers[i]),
-                   from_memory ? p.tensor(node.tensor).name : std::string(tile::opcode_name(node.op)),
-                   tile::type_text(p, node.type), tile_bytes(p, node.type)});
-  }
-  fmt::print("\nbuffers: parts of tensors that are read, and tiles kept in memory\n{}", table.text());
-}
-
 void print_tiles(const tile::Program& p) {
   if (p.tiles.empty()) return;
   report::Table table({{"tile"}, {"chosen", report::Align::right}, {"of"}});
   for (const tile::TileParameter& t : p.tiles)
     table.add_row({t.name, std::to_string(t.chosen), fmt::format("{}", fmt::join(t.choices, ", "))});
   fmt::print("\ntiles (--tiles NAME=N sets one)\n{}", table.text());
+}
+
+// Symbolic dims that were not set by name count as tile::CostQuestion says.
+void print_prediction(const tile::Program& p, const tile::TileTarget& target, const tile::LowerOptions& lower) {
+  tile::CostQuestion question;
+  question.dims = lower.dims;
+  const tile::TileCost cost = tile::predict_cost(p, target, question);
+  std::string dims;
+  for (const std::string& dim : p.dims) {
+    const auto set = question.dims.find(dim);
+    dims += fmt::format("{}{} = {}", dims.empty() ? "" : ", ", dim,
+                        set == question.dims.end() ? question.other_dims : set->second);
+  }
+  fmt::print("\npredicted for {}: {:.2f} µs, of it nothing measured; {:.3g} MB read, {:.3g} MB written, {:.3g} MFLOP\n",
+             target.name, cost.seconds * 1e6, cost.bytes_read * 1e-6, cost.bytes_written * 1e-6,
+             (cost.vector_flops + cost.special_flops + cost.matrix_flops) * 1e-6);
+  if (!dims.empty()) fmt::print("  with {} (--NAME N sets them)\n", dims);
 }
 
 void run(const Options& options) {
@@ -153,7 +150,9 @@ void run(const Options& options) {
                tile::print(program));
     fmt::print("\nlowered for {}\n\n{}", options.target == "host" ? lower.level : options.target, tile::print(lowered));
     print_tiles(lowered);
-    print_buffers(lowered);
+    const tile::TileTarget target = tile::tile_target(options.target, lower.level);
+    fmt::print("\nbuffers\n{}", tile::buffer_text(lowered, tile::buffer_table(lowered, target), target));
+    print_prediction(lowered, target, lower);
   }
 }
 

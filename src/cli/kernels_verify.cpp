@@ -100,16 +100,19 @@ void print(const std::vector<Tally>& tallies) {
                        {"refused", report::Align::right},
                        {"worst error", report::Align::right},
                        {"of tolerance", report::Align::right},
-                       {"rtol, atol", report::Align::right},
-                       {"at"},
                        {"result"}});
-  for (const Tally& t : tallies)
+  report::Table places({{"worst of"}, {"dtype"}, {"rtol, atol", report::Align::right}, {"where"}});
+  bool any = false;
+  for (const Tally& t : tallies) {
     table.add_row({t.kernel, t.dtype, std::to_string(t.ran), std::to_string(t.refused),
                    t.ran ? fmt::format("{:.2g}", t.worst_error) : "",
-                   t.ran ? fmt::format("{:.0f} %", t.worst_ratio * 100) : "",
-                   t.ran ? fmt::format("{:g}, {:g}", t.rtol, t.atol) : "", t.ran ? t.worst_case + " " + t.where : "",
-                   verdict(t)});
+                   t.ran ? fmt::format("{:.0f} %", t.worst_ratio * 100) : "", verdict(t)});
+    if (t.ran == 0 || t.where.empty()) continue;
+    places.add_row({t.kernel, t.dtype, fmt::format("{:g}, {:g}", t.rtol, t.atol), t.where + " of " + t.worst_case});
+    any = true;
+  }
   std::fputs(table.text().c_str(), stdout);
+  if (any) fmt::print("\n{}", places.text());
   std::map<std::string, std::vector<std::string>> refused;  // of kernels that served nothing, by reason
   for (const Tally& t : tallies)
     if (t.ran == 0)

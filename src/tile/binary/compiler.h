@@ -13,8 +13,8 @@ struct CompilerOutput {
   std::string ir, assembly;       // if the options ask for them
 };
 
-// What makes code of one version differ from another's: LLVM's release and the sources of the compiler module. Known
-// without loading it.
+// What makes code of one version differ from another's: LLVM's release, and the sources of the compiler module, of the
+// passes before it and of what they read. Known without loading it.
 std::string compiler_version();
 
 // Compiles the text of a lowered program for a level ("avx2", "avx512", "avx512_bf16", "neon"). `options`: words

@@ -17,13 +17,15 @@ struct StoredKernel {
   KernelOrigin origin = KernelOrigin::compiled;
 };
 
-// Lowers the program for options.level and finds its code: shipped kernels first, then the user's cache, then the
-// compiler, whose result is put into the cache. Any thread. Throws Error if the program is wrong or nothing can compile
+// Finds the code of a program for options.level: shipped kernels first, then the user's cache, then it is lowered and
+// compiled, and the result put into the cache. Any thread. Throws Error if the program is wrong or nothing can compile
 // it.
 StoredKernel load_kernel(const Program& program, const LowerOptions& options);
 
-// What names a kernel in a cache: format, compiler, level and the text of the lowered program.
-std::string kernel_key(const std::string& lowered_text, const std::string& level);
+// What names a kernel in a cache: format, compiler (its version covers the passes), level, sizes that were asked for,
+// and the text of the program as it was written. Not what passes choose by measured limits of a machine: kernels that
+// ship are found on every machine.
+std::string kernel_key(const Program& program, const LowerOptions& options);
 
 // Compiles a program for a level and writes it to `folder`, as a part of what ships, unless it is there already.
 // Returns the file's name.
