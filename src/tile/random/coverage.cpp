@@ -5,6 +5,14 @@
 namespace tilewright::tile {
 namespace {
 
+// Whether an index is made of a number that a tensor holds.
+bool reads_tensor(const Program& program, ValueId id) {
+  const Node& node = program.node(id);
+  if (node.op == OpCode::index_load) return true;
+  return is_index_arithmetic(node.op) &&
+         (reads_tensor(program, node.operands[0]) || reads_tensor(program, node.operands[1]));
+}
+
 std::int64_t count_live(const Program& program) {
   std::int64_t nodes = 0;
   for (const Block& block : program.blocks) nodes += static_cast<std::int64_t>(block.nodes.size());
@@ -21,7 +29,7 @@ void Coverage::add(const Program& program) {
     if (node.op == OpCode::loop) {
       feature(node.parallel, "parallel loop");
       feature(node.operands.size() > kLoopInitial, "loop that carries tiles");
-      feature(program.node(node.operands[kLoopStop]).op == OpCode::index_load, "loop bound read from a tensor");
+      feature(reads_tensor(program, node.operands[kLoopStop]), "loop bound read from a tensor");
     }
     if (node.op == OpCode::matmul) {
       feature(true, fmt::format("matmul of {}", dtype_name(program.node(node.operands[0]).type.dtype)));

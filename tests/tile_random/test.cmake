@@ -1,0 +1,2 @@
+set(libraries tw_tile)
+set(labels tile_fuzz)
