@@ -84,6 +84,8 @@ TEST(RandomVerify, AcceptsNoRace) {
         continue;
       }
       ++accepted;
+      const Program lowered = lower(program);  // aborts if a pass breaks it
+      EXPECT_TRUE(renumbered(lowered) == lowered);
       const CaseMemory memory(one);
       try {
         interpret(program, memory.arguments());

@@ -59,6 +59,8 @@ TEST(VerifyStructure, RefusesWhatAWrongPassMakes) {
        [](Program& p) { p.node(first(p, OpCode::view)).row_dim = 5; }},
       {"axis of three", "does not have", [](Program& p) { p.node(first(p, OpCode::reduce_max)).axis = 2; }},
       {"extent zero", "out of range", [](Program& p) { p.node(first(p, OpCode::constant)).type.rows = Extent(0); }},
+      {"too many elements", "too many elements",
+       [](Program& p) { p.node(first(p, OpCode::constant)).type = {.rows = 1 << 20, .columns = 1 << 20}; }},
       {"name twice", "used twice", [](Program& p) { p.scalars[0].name = "x"; }},
       {"name of two words", "cannot be used", [](Program& p) { p.name = "two words"; }},
       {"dim without a tensor", "has no value", [](Program& p) { p.dims.push_back("q"); }},

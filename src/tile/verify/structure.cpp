@@ -11,6 +11,8 @@
 namespace tilewright::tile {
 namespace {
 
+constexpr std::int64_t kMostElements = std::int64_t{1} << 26;  // of a tile
+
 bool is_identifier(const std::string& name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !name.empty() && letter(name[0]) &&
@@ -176,11 +178,18 @@ class Structure {
         bad(id, "a tile's extent is out of range", "1 … 16777216", number(extent.size),
             "use a smaller tile and a loop");
     }
+    if (largest(n.type.rows) * largest(n.type.columns) > kMostElements)
+      bad(id, "a tile has too many elements", number(kMostElements), type_text(program_, n.type),
+          "use a smaller tile and a loop");
     if (!n.type.index && !is_tile_dtype(n.type.dtype) && n.op != OpCode::loop)
       bad(id, "a tile has a dtype that tiles cannot have", "f32, f16, bf16, i32 or bool",
           std::string(dtype_name(n.type.dtype)), "view an input of another dtype; one element of i64: load");
     if (n.op == OpCode::result) inside(n.integer, 256, "result");
     if (accesses_tensor(n.op)) access(id, n);
+  }
+
+  std::int64_t largest(const Extent& extent) const {
+    return extent.fixed() ? extent.size : program_.tiles[static_cast<std::size_t>(extent.parameter)].choices.back();
   }
 
   void access(ValueId id, const Node& n) const {
