@@ -4,6 +4,8 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
+#include <array>
+#include <cmath>
 #include <limits>
 
 namespace tilewright::tile::llvm_back_end {
@@ -38,19 +40,35 @@ class Functions {
   V exponential(V x) {
     x = b_.CreateSelect(b_.CreateFCmpOLT(x, real(-104)), real(-104), x);  // NaN stays
     x = b_.CreateSelect(b_.CreateFCmpOGT(x, real(89)), real(89), x);
+    if (e_.level.masks && width_ == 16) return exponential_by_table(x);
     V shifted = fma(x, real(1.44269504f), real(12582912.0f));  // 1.5 · 2^23: rounds to an integer
     V count = sub(shifted, real(12582912.0f));
     V r = fma(count, real(-3.19461849e-05f), fma(count, real(-0.693115234375f), x));
     V p = polynomial(r, {0.00019918129f, 0.00139463041f, 0.00833326485f, 0.0416662656f, 0.166666672f, 0.5f});
     p = add(fma(p, mul(r, r), r), real(1));
-    if (e_.level.masks && width_ == 16)
-      return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
-                                {p, count, llvm::Constant::getNullValue(p->getType()), b_.getInt16(0xffff),
-                                 b_.getInt32(4)});  // 4: the rounding in force
     V n = b_.CreateSub(ints(shifted), whole(0x4b400000));
     V half = b_.CreateAShr(n, whole(1));
     const auto power = [&](V exponent) { return floats(b_.CreateShl(b_.CreateAdd(exponent, whole(127)), whole(23))); };
     return mul(mul(p, power(half)), power(b_.CreateSub(n, half)));
+  }
+
+  // The same with n a multiple of 1/32, whose powers two registers hold: |r| ≤ ln2 / 64 needs two terms only. For
+  // -104 ≤ x ≤ 89. Within 1.8 units of the last place.
+  V exponential_by_table(V x) {
+    V shifted = fma(x, real(1.44269504f), real(393216.0f));  // 1.5 · 2^18: rounds to 1/32
+    V count = sub(shifted, real(393216.0f));
+    V r = fma(count, real(-3.19461849e-05f), fma(count, real(-0.693115234375f), x));
+    std::array<float, 32> powers;
+    for (std::size_t i = 0; i < powers.size(); ++i)
+      powers[i] = static_cast<float>(std::exp2(static_cast<double>(i) / 32));
+    const auto half = [&](std::size_t begin) {
+      return llvm::ConstantDataVector::get(b_.getContext(), llvm::ArrayRef<float>(powers.data() + begin, 16));
+    };
+    V power = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpermi2var_ps_512, {}, {half(0), ints(shifted), half(16)});
+    V result = fma(power, mul(r, polynomial(r, {0.49999997f, 1.00001526f})), power);
+    return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
+                              {result, count, llvm::Constant::getNullValue(result->getType()), b_.getInt16(0xffff),
+                               b_.getInt32(4)});  // takes the whole part of count; 4: the rounding in force
   }
 
   // ln x = e · ln2 + ln m, m in [√½, √2).
