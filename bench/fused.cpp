@@ -5,9 +5,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <cstdlib>
 
 #include "fused/row_groups.h"
 #include "support/limits_options.h"
+#include "support/temporary_folder.h"
 
 namespace {
 
@@ -21,6 +23,7 @@ int run(const bench::LimitsOptions& limits, const bench::FusedOptions& options, 
   bench::add_memory_bound_rows(bench);
   bench::add_attention_rows(bench);
   bench::add_model_rows(bench);
+  bench::add_compile_rows(bench);
   bench::add_torch_rows(bench);
   return run.conclude("fused", report_file, true);
 }
@@ -43,6 +46,9 @@ int main(int argc, char** argv) {
   app.add_option("--torch-modes", options.torch_modes, "eager, compile, or modes that torch.compile knows")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
+  // Neither what an earlier run left in the user's cache counts, nor does anything of this one stay there.
+  const bench::TemporaryFolder cache;
+  ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
   try {
     return run(limits, options, report_file);
   } catch (const std::exception& error) {

@@ -7,6 +7,7 @@
 #include "support/launch_timer.h"
 #include "support/model_run.h"
 #include "support/pass_rows.h"
+#include "tile/binary/compiler.h"
 
 namespace tilewright::bench {
 namespace {
@@ -81,6 +82,7 @@ void add_outside_linear(FusedBench& bench, ModelRun& engine, const Model& model,
 
 void add_model(FusedBench& bench, const Model& model) {
   LimitsRun& run = bench.run;
+  const long compiled_before = tile::compilations();
   add_pass_rows(run, bench.program,
                 {.title = "fused",
                  .fuse = bench.options.fuse,
@@ -89,6 +91,9 @@ void add_model(FusedBench& bench, const Model& model) {
                  .decode_steps = model.decode_steps,
                  .prefill = {{512, model.prefill_bar_f32, model.prefill_bar_dot}},
                  .decode = {{64, {}}, {4096, 0.8, true}}});
+  const std::string first_run = fmt::format("kernels compiled by the first passes of {}", model.name);
+  run.record({.what = first_run, .unit = "", .bar = 0, .at_most = true}, 1,
+             [&] { return static_cast<double>(tile::compilations() - compiled_before); });
   const std::string outside = fmt::format("outside linear {} ", model.name);
   if (!run.wants_any({outside + "prefill 512", outside + "decode at 64", outside + "prefill 512, by difference",
                       outside + "decode at 64, by difference"}))
