@@ -83,17 +83,21 @@ void add_outside_linear(FusedBench& bench, ModelRun& engine, const Model& model,
 void add_model(FusedBench& bench, const Model& model) {
   LimitsRun& run = bench.run;
   const long compiled_before = tile::compilations();
-  add_pass_rows(run, bench.program,
-                {.title = "fused",
-                 .fuse = bench.options.fuse,
-                 .name = model.name,
-                 .shape = model.shape,
-                 .decode_steps = model.decode_steps,
-                 .prefill = {{512, model.prefill_bar_f32, model.prefill_bar_dot}},
-                 .decode = {{64, {}}, {4096, 0.8, true}}});
-  const std::string first_run = fmt::format("kernels compiled by the first passes of {}", model.name);
-  run.record({.what = first_run, .unit = "", .bar = 0, .at_most = true}, 1,
-             [&] { return static_cast<double>(tile::compilations() - compiled_before); });
+  const bool ran = add_pass_rows(run, bench.program,
+                                 {.title = "fused",
+                                  .fuse = bench.options.fuse,
+                                  .name = model.name,
+                                  .shape = model.shape,
+                                  .decode_steps = model.decode_steps,
+                                  .prefill = {{512, model.prefill_bar_f32, model.prefill_bar_dot}},
+                                  .decode = {{64, {}}, {4096, 0.8, true}}});
+  const long compiled = tile::compilations() - compiled_before;
+  if (ran)
+    run.record({.what = fmt::format("fused passes of {}, kernels compiled", model.name),
+                .unit = "",
+                .bar = 0,
+                .at_most = true},
+               1, [&] { return static_cast<double>(compiled); });
   const std::string outside = fmt::format("outside linear {} ", model.name);
   if (!run.wants_any({outside + "prefill 512", outside + "decode at 64", outside + "prefill 512, by difference",
                       outside + "decode at 64, by difference"}))

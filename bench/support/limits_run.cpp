@@ -141,7 +141,9 @@ void LimitsRun::compare(const RowSpec& spec, const std::vector<Arm>& arms) {
           .limit = measure::median(times[best]),
           .share = spec.at_most ? measure::estimate_ratio(times[0], times[best])
                                 : measure::estimate_ratio(times[best], times[0]),
-          .rival = arms[best].name});
+          .rival = arms[best].name,
+          .best_ratio = spec.at_most ? measure::lowest(times[0]) / measure::lowest(times[best])
+                                     : measure::lowest(times[best]) / measure::lowest(times[0])});
 }
 
 void LimitsRun::record(const RowSpec& spec, int samples, const std::function<double()>& value) {
@@ -178,7 +180,7 @@ void LimitsRun::finish(Row row) {
   }
   if (row.spec.bar)
     text += fmt::format("  bar {}{} {}", row.spec.at_most ? "<= " : "", bar, row.met ? "met" : "NOT MET");
-  if (!row.rival.empty()) text += "  against " + row.rival;
+  if (!row.rival.empty()) text += fmt::format("  against {} (best rounds {:.2f}x)", row.rival, row.best_ratio);
   if (row.above_limit) text += "  WRONG LIMIT";
   fmt::print("{}\n", text);
   std::fflush(stdout);
@@ -220,6 +222,7 @@ Json LimitsRun::rows_json() const {
     json["limit"] = row.share ? Json(row.limit) : Json();
     json["limit_kind"] = limit_name(row.spec.limit);
     json["rival"] = row.rival;
+    if (!row.rival.empty()) json["best_ratio"] = row.best_ratio;
     json["share"] = row.share ? Json(row.share->value) : Json();
     json["bar"] = row.spec.bar ? Json(*row.spec.bar) : Json();
     rows.push_back(std::move(json));

@@ -48,6 +48,7 @@ struct Row {
   double limit = 0;                        // median, of the limit or the best rival, in the row's unit; 0 without one
   std::optional<measure::Estimate> share;  // median of per-round ratios
   std::string rival = {};                  // the best one's name; empty beside a limit
+  double best_ratio = 0;                   // of the quickest samples of both: says more on a busy machine
   bool met = true;                         // no bar, or the median reaches it
   bool above_limit = false;                // the whole interval lies above 102 %: the limit is wrong
 };

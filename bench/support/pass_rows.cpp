@@ -10,7 +10,7 @@
 
 namespace tilewright::bench {
 
-void add_pass_rows(LimitsRun& run, const Program& program, const PassRows& rows) {
+bool add_pass_rows(LimitsRun& run, const Program& program, const PassRows& rows) {
   const auto prefill_name = [&](int tokens) {
     return fmt::format("{} prefill bf16 {} {} tokens", rows.title, rows.name, tokens);
   };
@@ -23,7 +23,7 @@ void add_pass_rows(LimitsRun& run, const Program& program, const PassRows& rows)
   for (const PassRows::Decode& row : rows.decode)
     if (run.wants(decode_name(row.context)))
       positions = std::max<std::int64_t>(positions, row.context + rows.decode_steps);
-  if (positions == 1) return;
+  if (positions == 1) return false;
   ModelRun engine(program, "host", run.options().threads, rows.shape, positions);
   const ops::Switches switches = ops::Switches::parse(engine.operators(), rows.fuse);
   ops::Context context(engine.operators(), engine.stream(), switches);
@@ -57,6 +57,7 @@ void add_pass_rows(LimitsRun& run, const Program& program, const PassRows& rows)
     }
     run.note(name + ", where the time goes", timer.table(16), timer.json());
   }
+  return true;
 }
 
 }  // namespace tilewright::bench

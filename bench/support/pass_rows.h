@@ -29,6 +29,7 @@ struct PassRows {
   std::vector<Decode> decode;
 };
 
-void add_pass_rows(LimitsRun& run, const Program& program, const PassRows& rows);
+// Returns whether any was wanted.
+bool add_pass_rows(LimitsRun& run, const Program& program, const PassRows& rows);
 
 }  // namespace tilewright::bench
