@@ -89,8 +89,7 @@ double unary_error(OpCode op, DType dtype, Approximate a, double result) {
   switch (op) {
     case OpCode::sin:
     case OpCode::cos:
-      if (std::fabs(a.value) + a.error > 0x1p47) return kUnknown;  // no polynomial's domain
-      error = std::min(a.error, 2.0) + ulps(op, 1);
+      error = std::min(a.error, 2.0) + ulps(op, std::min(1.0, std::fabs(result) + a.error));
       break;
     case OpCode::silu:
       error = 1.2 * a.error + ulps(op, std::fabs(result) + 1.2 * a.error);
