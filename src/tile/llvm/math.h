@@ -2,7 +2,8 @@
 // 2^47 and more). Nothing is called.
 //
 // Errors against the exact value in units of the last place of f32, checked over the whole range by tests/tile_llvm
-// (results below 2^-126 in magnitude: that many times 2^-126 · 2^-23, or, of exp, sigmoid and silu, 2^-126 at all):
+// (results below 2^-126 in magnitude: that many times 2^-126 · 2^-23, or, of exp and sigmoid, 2^-126, of silu and
+// gelu_tanh 2^-119, at all):
 //   sqrt, reciprocal 0.5; rsqrt, exp, log, tanh, sigmoid, silu 3; sin, cos 3;
 //   erf 6; gelu_tanh 8 and gelu 8, both of the last place of x/2, as their formulas cancel for negative x.
 // NaN gives NaN; infinities give the limits, or NaN where the formula has none (sin, silu(-inf)).

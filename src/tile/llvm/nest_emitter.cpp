@@ -30,7 +30,11 @@ void ProgramEmitter::add_borders(ValueId id, int axis, std::int64_t shift, std::
   if (!seen.insert({id * 2 + axis, shift}).second) return;
   const Node& node = program_.node(id);
   if (memory_of(id) != nullptr && !node.plan.stored) return;
-  if (node.op == OpCode::reshape || node.op == OpCode::gather || node.op == OpCode::view) return;
+  if (node.op == OpCode::reshape || node.op == OpCode::view) return;
+  if (node.op == OpCode::gather) {
+    if (axis == 0) add_borders(node.operands[0], 0, shift, out, seen);
+    return;
+  }
   std::int64_t start = 0;
   for (const ValueId operand : tile_operands(program_, id)) {
     const Node& from = program_.node(operand);
