@@ -247,6 +247,18 @@ llvm::Value* Emitter::from_bf16_by_permutation(llvm::Value* value) {
   return builder.CreateBitCast(bits, type(DType::f32, 16));
 }
 
+// The value through an empty assembly text. LLVM would do comparisons and sums of widened f16 in f16, which these
+// processors compute one element at a time.
+llvm::Value* Emitter::opaque(llvm::Value* value) {
+  const char* constraints = !level.x86 ? "=w,0" : level.lanes == 16 ? "=v,0" : "=x,0";
+  auto* text = llvm::InlineAsm::get(llvm::FunctionType::get(value->getType(), {value->getType()}, false), "",
+                                    constraints, false);
+  llvm::CallInst* call = builder.CreateCall(text, {value});
+  call->setDoesNotAccessMemory();
+  call->setDoesNotThrow();
+  return call;
+}
+
 llvm::Value* Emitter::cast(llvm::Value* value, DType from, DType to) {
   if (from == to) return value;
   const int width = width_of(value);
@@ -258,7 +270,7 @@ llvm::Value* Emitter::cast(llvm::Value* value, DType from, DType to) {
     llvm::Value* bits = builder.CreateShl(builder.CreateZExt(value, words), whole(16, width));
     return cast(builder.CreateBitCast(bits, type(DType::f32, width)), DType::f32, to);
   }
-  if (from == DType::f16) return cast(builder.CreateFPExt(value, type(DType::f32, width)), DType::f32, to);
+  if (from == DType::f16) return cast(opaque(builder.CreateFPExt(value, type(DType::f32, width))), DType::f32, to);
   const bool from_real = from == DType::f32;
   if (to == DType::bf16 || to == DType::f16) {
     if (!from_real) return cast(cast(value, from, DType::f32), DType::f32, to);

@@ -76,6 +76,7 @@ class Emitter {
 
  private:
   llvm::Value* to_bf16(llvm::Value* value);
+  llvm::Value* opaque(llvm::Value* value);
   llvm::Value* from_bf16_by_permutation(llvm::Value* value);
   llvm::Value* mark(llvm::Instruction* load, bool constant);
   llvm::Function* function_ = nullptr;
