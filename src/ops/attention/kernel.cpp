@@ -17,7 +17,7 @@ constexpr std::int64_t kMaxWidth = 256;        // of a head
 constexpr std::int64_t kMaxGroups = 64;        // query heads of a kv head that are the rows of one tile
 constexpr std::int64_t kHeadsTogether = 4;     // in prompts
 constexpr std::int64_t kKeys = 64;             // of a block, prompts
-constexpr std::int64_t kKeysOfToken = 256;     // of a block, single tokens
+constexpr std::int64_t kKeysOfToken = 128;     // of a block, single tokens
 constexpr std::int64_t kWindowAlignment = 64;  // a window's first block starts at a multiple
 
 enum Number { width_of_head, group_size, single_token, has_mask, has_position, has_window };

@@ -394,6 +394,7 @@ void ProgramEmitter::emit_matmul_node(ValueId id) {
   const bool whole = spaces_.of_tile(node.operands[0]).valid_columns.empty();
   Value* inner_a = matmul.a.valid_columns;
   Value* inner_b = node.transposed ? matmul.b.valid_columns : matmul.b.valid_rows;
+  matmul.inner = inner_b;
   // A view of b stays packed for the products of its block: the heads that share one block of keys and values.
   const ValueId b = node.operands[1];
   const std::int64_t bytes = panel_bytes(e_, matmul);
@@ -404,7 +405,6 @@ void ProgramEmitter::emit_matmul_node(ValueId id) {
     Value*& kept = panels_[{shared ? b : id, matmul.transposed}];
     if (kept == nullptr) {
       kept = e_.stack(bytes);
-      matmul.inner = inner_b;
       emit_pack(e_, matmul, kept);
     }
     panel = kept;

@@ -33,7 +33,8 @@ Shape shape_of(const Matmul& matmul) {
           matmul.a.padded,
           matmul.transposed,
           constant_or_0(matmul.c.row_stride),
-          matmul.accumulate};
+          matmul.accumulate,
+          constant_or_0(matmul.inner) == matmul.a.columns};
 }
 
 constexpr std::uint32_t kPack = 0b00101, kProduct = 0b00010101;  // which arguments are addresses; the others are i64
@@ -92,9 +93,10 @@ void emit_product(Emitter& emitter, const Matmul& matmul, llvm::Value* panel) {
   const Shape shape = shape_of(matmul);
   const bool direct = in_place(shape);
   // Whether b was transposed matters here only where it is read in place.
-  const std::string name = fmt::format("matmul_{}_{}x{}x{}{}_a{}{}_c{}{}", dtype_name(shape.dtype), shape.m, shape.n,
-                                       shape.k, direct && shape.transposed ? "_transposed" : "", shape.a_stride,
-                                       shape.a_padded ? "_padded" : "", shape.c_stride, shape.accumulate ? "_add" : "");
+  const std::string name =
+      fmt::format("matmul_{}_{}x{}x{}{}{}_a{}{}_c{}{}", dtype_name(shape.dtype), shape.m, shape.n, shape.k,
+                  direct && shape.transposed ? "_transposed" : "", direct && shape.whole_k ? "_whole" : "",
+                  shape.a_stride, shape.a_padded ? "_padded" : "", shape.c_stride, shape.accumulate ? "_add" : "");
   llvm::Function* function = function_of(emitter, name, 8, kProduct, [&](llvm::IRBuilder<>& b, llvm::Function* f) {
     Code code(b, scheme_of(emitter, shape));
     const Parts parts{f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(3),

@@ -8,6 +8,12 @@ namespace {
 
 std::size_t size(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+// How many rows of b ahead of use memory is asked for: what is on its way while a core reads at its full rate.
+std::int64_t rows_ahead(const Code& c, std::int64_t columns) {
+  constexpr std::int64_t kBytes = 4096;
+  return std::max<std::int64_t>(2, kBytes / (columns * c.element_size()));
+}
+
 // Rows of a; those beyond m repeat the last valid one, so that nothing else is read. There is at least one.
 std::vector<Value*> rows_of(Code& c, const Shape& shape, const Parts& p) {
   std::vector<Value*> rows;
@@ -34,9 +40,14 @@ void columns(Code& c, const Shape& shape, const Parts& p, const std::vector<Valu
     for (int v = 0; v < vectors; ++v)
       sums.push_back(shape.accumulate ? c.load(c.floats(), place(row, v), masks[size(v)], 4) : c.zeros());
 
+  Value* ahead = c.mul(p.b_stride, rows_ahead(c, shape.n));
+  const auto prefetch = [&](Value* row) {
+    for (std::int64_t byte = 0; byte < vectors * lanes * c.element_size(); byte += 64) c.prefetch(c.at(row, byte, 1));
+  };
   if (!c.s.pairs) {
     sums = c.loop(c.number(0), p.k, 1, sums, [&](Value* k, std::vector<Value*> sum) {
       Value* row = c.at(from, c.mul(k, p.b_stride), c.element_size());
+      if (!left) prefetch(c.at(row, ahead, c.element_size()));
       std::vector<Value*> right;
       for (int v = 0; v < vectors; ++v)
         right.push_back(c.load_floats(c.at(row, v * lanes, c.element_size()), masks[size(v)]));
@@ -54,6 +65,10 @@ void columns(Code& c, const Shape& shape, const Parts& p, const std::vector<Valu
     const auto step = [&](Value* k, std::vector<Value*> sum, bool two) {
       Value* row = c.at(from, c.mul(k, p.b_stride), 2);
       Value* second = c.at(row, p.b_stride, 2);
+      if (!left) {
+        prefetch(c.at(row, ahead, 2));
+        prefetch(c.at(second, ahead, 2));
+      }
       std::vector<Value*> right;
       for (int v = 0; v < vectors; ++v) {
         Value* x = c.load(half, c.at(row, v * lanes, 2), masks[size(v)], 1);
@@ -104,6 +119,9 @@ void emit_few_rows_transposed(Code& c, const Shape& shape, const Parts& p) {
   const std::int64_t chunk = c.s.pairs ? 2 * lanes : lanes;  // elements of k per vector
   const std::int64_t registers = lanes == 16 ? 16 : 8;
   std::int64_t group = 1;  // rows of b at once
+  const std::int64_t chunks = shape.k / chunk;
+  // Short rows of known length are read one after the other, as the processor likes memory best.
+  const bool in_order = shape.whole_k && shape.k % chunk == 0 && chunks <= 8;
   while (group * 2 * shape.m <= registers && group * 2 <= std::min(8, lanes)) group *= 2;
 
   const auto load = [&](Value* row, Value* k, Value* left, Value* mask) {
@@ -121,6 +139,7 @@ void emit_few_rows_transposed(Code& c, const Shape& shape, const Parts& p) {
     const std::vector<Value*> a_rows = rows_of(c, shape, p);
     Value* full = c.b.CreateAnd(p.k, static_cast<std::uint64_t>(-chunk));
     Value* last = c.add(p.n, -1);
+    Value* ahead = c.mul(p.b_stride, rows_ahead(c, shape.k));
     c.loop(c.number(0), p.n, lanes, [&](Value* first) {
       // levels[m][d]: the merged sums of 2^d rows that wait for their neighbours.
       std::vector<std::vector<Value*>> levels(size(shape.m), std::vector<Value*>(8));
@@ -135,6 +154,7 @@ void emit_few_rows_transposed(Code& c, const Shape& shape, const Parts& p) {
           for (Value* row : a_rows) a.push_back(load(row, k, left, mask));
           for (std::size_t i = 0; i < b_rows.size(); ++i) {
             Value* right = load(b_rows[i], k, left, mask);
+            if (whole) c.prefetch(c.at(c.at(b_rows[i], k, c.element_size()), ahead, c.element_size()));
             for (std::size_t m = 0; m < a.size(); ++m) {
               Value*& value = sum[i * a.size() + m];
               value = c.s.pairs ? c.dot(a[m], right, value) : c.multiply_add(a[m], right, value);
@@ -143,9 +163,22 @@ void emit_few_rows_transposed(Code& c, const Shape& shape, const Parts& p) {
           return sum;
         };
         std::vector<Value*> sums(size(group * shape.m), c.zeros());
-        sums = c.loop(c.number(0), full, chunk, sums,
-                      [&](Value* k, const std::vector<Value*>& sum) { return step(k, sum, true); });
-        sums = c.choose(c.b.CreateICmpSLT(full, p.k), sums, [&] { return step(full, sums, false); });
+        if (in_order) {
+          for (std::size_t i = 0; i < b_rows.size(); ++i)
+            for (std::int64_t x = 0; x < chunks; ++x) {
+              Value* right = load(b_rows[i], c.number(x * chunk), nullptr, nullptr);
+              c.prefetch(c.at(c.at(b_rows[i], x * chunk, c.element_size()), ahead, c.element_size()));
+              for (std::size_t m = 0; m < a_rows.size(); ++m) {
+                Value*& value = sums[i * a_rows.size() + m];
+                Value* left = load(a_rows[m], c.number(x * chunk), nullptr, nullptr);
+                value = c.s.pairs ? c.dot(left, right, value) : c.multiply_add(left, right, value);
+              }
+            }
+        } else {
+          sums = c.loop(c.number(0), full, chunk, sums,
+                        [&](Value* k, const std::vector<Value*>& sum) { return step(k, sum, true); });
+          sums = c.choose(c.b.CreateICmpSLT(full, p.k), sums, [&] { return step(full, sums, false); });
+        }
         for (std::int64_t i = 0; i < group; ++i)
           for (std::int64_t m = 0; m < shape.m; ++m) {
             Value* value = sums[size(i * shape.m + m)];

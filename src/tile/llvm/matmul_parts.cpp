@@ -181,6 +181,11 @@ Value* Code::load_pairs(Value* pointer, Value* count) {
   return b.CreateBitCast(load(vector_of(b.getInt16Ty(), 2 * s.lanes), pointer, mask, 1), integers());
 }
 
+void Code::prefetch(Value* pointer) {
+  b.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                    {pointer, b.getInt32(0), b.getInt32(3), b.getInt32(1)});  // for reading, to the nearest cache, data
+}
+
 Value* Code::load_one(Value* pointer) {
   switch (s.dtype) {
     case DType::f16:

@@ -19,6 +19,7 @@ struct Shape {
   bool transposed = false;
   std::int64_t c_stride = 0;
   bool accumulate = false;
+  bool whole_k = false;  // the valid inner extent is k, always
 };
 
 // A product whose tile has at most so many rows reads b in place.
@@ -87,6 +88,7 @@ class Code {
   Value* load_floats(Value* pointer, Value* mask = nullptr);
   // `lanes` pairs of 16-bit elements as i32; `count` elements (i64) exist, or null: all.
   Value* load_pairs(Value* pointer, Value* count = nullptr);
+  void prefetch(Value* pointer);    // to all caches; any address will do
   Value* load_one(Value* pointer);  // one element as f32
   Value* splat(Value* scalar) { return b.CreateVectorSplat(static_cast<unsigned>(s.lanes), scalar); }
   Value* multiply_add(Value* x, Value* y, Value* sum);
