@@ -171,6 +171,14 @@ TileKernel attention_kernel() {
   kernel.specialise = specialise;
   kernel.build = build;
   kernel.bind = bind;
+  // Decoders call it with a mask and a position; heads and groups are those of published ones.
+  struct Heads {
+    std::int64_t width, groups;
+  };
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+    for (const Heads& heads : {Heads{64, 2}, {64, 3}, {64, 4}, {64, 7}, {128, 1}, {128, 2}, {128, 4}, {128, 8}})
+      for (const std::int64_t token : {0, 1})
+        kernel.shipped.push_back({.dtype = dtype, .numbers = {heads.width, heads.groups, token, 1, 1, 0}});
   return kernel;
 }
 
