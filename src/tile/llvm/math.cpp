@@ -11,6 +11,20 @@
 namespace tilewright::tile::llvm_back_end {
 namespace {
 
+// a or b; b where either is NaN or both are zeros, as the processors' own instruction has it. (What LLVM makes of
+// compare and select is longer in front of another select.)
+llvm::Value* choose_number(Emitter& emitter, bool largest, llvm::Value* a, llvm::Value* b) {
+  llvm::IRBuilder<>& builder = emitter.builder;
+  const int width = Emitter::width_of(a);
+  namespace x86 = llvm::Intrinsic;
+  if (width == 16 && emitter.level.masks)
+    return builder.CreateIntrinsic(largest ? x86::x86_avx512_max_ps_512 : x86::x86_avx512_min_ps_512, {},
+                                   {a, b, builder.getInt32(4)});  // 4: the rounding in force
+  if (width == 8)
+    return builder.CreateIntrinsic(largest ? x86::x86_avx_max_ps_256 : x86::x86_avx_min_ps_256, {}, {a, b});
+  return builder.CreateSelect(largest ? builder.CreateFCmpOGT(a, b) : builder.CreateFCmpOLT(a, b), a, b);
+}
+
 // Arithmetic on values of one width. Named like the operations of the formulas below.
 class Functions {
  public:
@@ -37,9 +51,12 @@ class Functions {
   }
 
   // e^x = 2^n · e^r, |r| ≤ ln2 / 2; the power of two in two steps, so that results go subnormal gradually.
-  V exponential(V x) {
-    x = b_.CreateSelect(b_.CreateFCmpOLT(x, real(-104)), real(-104), x);  // NaN stays
-    x = b_.CreateSelect(b_.CreateFCmpOGT(x, real(89)), real(89), x);
+  // `negated`: e^-x; after the bounds, where multiply-adds take the sign for nothing.
+  V exponential(V x, bool negated = false) {
+    const double low = negated ? -89 : -104, high = negated ? 104 : 89;
+    x = choose_number(e_, true, real(low), x);  // NaN stays
+    x = choose_number(e_, false, real(high), x);
+    if (negated) x = b_.CreateFNeg(x);
     if (e_.level.masks && width_ == 16) return exponential_by_table(x);
     V shifted = fma(x, real(1.44269504f), real(12582912.0f));  // 1.5 · 2^23: rounds to an integer
     V count = sub(shifted, real(12582912.0f));
@@ -203,16 +220,15 @@ class Functions {
       case OpCode::erf:
         return error_function(x);
       case OpCode::sigmoid:
-        return div(real(1), add(real(1), exponential(b_.CreateFNeg(x))));
+        return div(real(1), add(real(1), exponential(x, true)));
       case OpCode::silu:
-        return div(x, add(real(1), exponential(b_.CreateFNeg(x))));
+        return div(x, add(real(1), exponential(x, true)));
       case OpCode::gelu: {
         V half = mul(real(0.5f), x);
         return fma(half, error_function(mul(x, real(0.707106781f))), half);
       }
       case OpCode::gelu_tanh: {  // 1/2 (1 + tanh y) = 1 / (1 + e^-2y)
-        V cube = mul(x, mul(x, x));
-        V y = mul(real(-1.59576912f), fma(real(0.044715f), cube, x));
+        V y = mul(x, fma(mul(x, x), real(-0.0713548163f), real(-1.59576912f)));
         return div(x, add(real(1), exponential(y)));
       }
       default:
@@ -226,10 +242,11 @@ class Functions {
   int width_;
 };
 
-llvm::Value* choose(Emitter& emitter, llvm::Value* first, llvm::Value* a, llvm::Value* b) {
-  // `first` is false where either is NaN, and then b is taken: a is looked at once more.
-  llvm::IRBuilder<>& builder = emitter.builder;
-  return builder.CreateSelect(builder.CreateFCmpUNO(a, a), a, builder.CreateSelect(first, a, b));
+// NaN where either is: b is taken there, so a is looked at once more. (The longer way is that of a: reductions give
+// what they have so far as b.)
+llvm::Value* choose(Emitter& emitter, bool largest, llvm::Value* a, llvm::Value* b) {
+  llvm::Value* number = choose_number(emitter, largest, a, b);
+  return emitter.builder.CreateSelect(emitter.builder.CreateFCmpUNO(a, a), a, number);
 }
 
 }  // namespace
@@ -247,12 +264,12 @@ llvm::Value* emit_unary(Emitter& emitter, OpCode op, llvm::Value* x) {
 llvm::Value* emit_maximum(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
   if (a->getType()->isIntOrIntVectorTy())
     return emitter.builder.CreateSelect(emitter.builder.CreateICmpSGT(a, b), a, b);
-  return choose(emitter, emitter.builder.CreateFCmpOGT(a, b), a, b);
+  return choose(emitter, true, a, b);
 }
 llvm::Value* emit_minimum(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
   if (a->getType()->isIntOrIntVectorTy())
     return emitter.builder.CreateSelect(emitter.builder.CreateICmpSLT(a, b), a, b);
-  return choose(emitter, emitter.builder.CreateFCmpOLT(a, b), a, b);
+  return choose(emitter, false, a, b);
 }
 
 }  // namespace tilewright::tile::llvm_back_end
