@@ -38,7 +38,7 @@ void register_attention(Registry& registry) {
   schema.summary = "softmax(q k^T * scale + mask) v, heads side by side";
   schema.inputs = {{"q"}, {"k"}, {"v"}, {"mask", true}, {"position", true}};
   schema.attributes = {{"scale", "float", "multiplies the scores before the mask is added"},
-                       {"window", "int, 0", "the mask hides columns ≤ position + row - window (0: says nothing)"}};
+                       {"window", "int", "the mask hides columns ≤ position + row - window (0: says nothing)"}};
   schema.infer = infer;
   schema.flops = [](const OpCall& call) {
     return 4.0 * static_cast<double>(call.input(0).elements()) * static_cast<double>(call.input(1).dim(2));
