@@ -21,8 +21,10 @@ std::int64_t draw(std::mt19937_64& random, std::int64_t low, std::int64_t high) 
 // Each extent that occurs gets one new value, or stays.
 void change_extents(ops::OpCase& one, std::mt19937_64& random) {
   std::map<std::int64_t, std::int64_t> now;
+  const bool listed =
+      std::any_of(one.inputs.begin(), one.inputs.end(), [](const auto& input) { return !input.values.empty(); });
   for (const ops::CaseInput& input : one.inputs)
-    if (!input.values.empty())
+    if (!input.values.empty() || (listed && input.fill == "causal_mask"))
       for (const std::int64_t extent : input.shape) now[extent] = extent;
   for (ops::CaseInput& input : one.inputs)
     for (std::int64_t& extent : std::span(&input.shape[0], static_cast<std::size_t>(input.shape.rank()))) {

@@ -22,8 +22,8 @@ RegisteredKernels find_kernels(const ops::Registry& registry, const std::string&
 std::vector<ops::OpCase> cases_of(const ops::Registry& registry, const std::string& op);
 
 // A variation of a case: other values, and other extents where the operator's schema accepts them (what was one number
-// stays one number); strides with gaps. Inputs whose elements the case lists keep their shape. Small enough for a
-// reference of plain loops.
+// stays one number); strides with gaps. Inputs whose elements the case lists keep their shape, and so do masks
+// beside them (a position and its mask say the same). Small enough for a reference of plain loops.
 ops::OpCase random_case(ops::Context& context, const ops::OpCase& from, std::mt19937_64& random);
 
 // Inputs of a case with shapes and strides but undefined contents: enough to ask and to time.

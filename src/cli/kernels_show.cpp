@@ -15,6 +15,7 @@
 #include "cli/kernel_cases.h"
 #include "cli/usage.h"
 #include "engine/program.h"
+#include "ops/core/tile_signature.h"
 #include "report/table.h"
 #include "tile/binary/compiler.h"
 #include "tile/cost/buffers.h"
@@ -53,27 +54,47 @@ std::map<std::string, std::int64_t> named_numbers(const std::vector<std::string>
   return out;
 }
 
-// As the operator's first case that the kernel serves has it; nothing if there is none.
-std::optional<ops::Specialisation> usual_specialisation(const Program& program,
-                                                        const ops::Registry::RegisteredKernel& registered,
-                                                        const std::string& dtype) {
+// How the operator's cases use the kernel: the first one that it serves, one of those worth timing if there is any.
+struct UsualCall {
+  ops::Specialisation specialisation;
+  std::map<std::string, std::int64_t> dims;  // of the program
+  std::string id;
+};
+std::optional<UsualCall> usual_call(const Program& program, const ops::Registry::RegisteredKernel& registered,
+                                    const std::string& dtype) {
   const auto device = program.devices.open("null");
   ops::Context context(program.operators, device->default_stream());
   const ops::Op& op = program.operators.get(ops::OpName(std::string_view(registered.op)));
+  const ops::TileKernel& kernel = *registered.kernel;
+  std::optional<UsualCall> out;
   for (const ops::OpCase& one : cases_of(program.operators, registered.op)) {
+    if (out && !one.bench) continue;
     if (!dtype.empty() && dtype_name(one.inputs.front().dtype) != dtype) continue;
     const std::vector<ops::Tensor> inputs = shaped_inputs(context, one);
     const ops::OpCall call{op, inputs, one.attributes, {}};
-    if (registered.kernel->refuse && !registered.kernel->refuse(call).empty()) continue;
-    return registered.kernel->specialise ? registered.kernel->specialise(call) : ops::Specialisation{};
+    if (kernel.refuse && !kernel.refuse(call).empty()) continue;
+    UsualCall usual{.id = one.id};
+    if (kernel.specialise) usual.specialisation = kernel.specialise(call);
+    ops::Tensors outputs;
+    for (const ops::OutputSpec& spec : op.schema.infer(call)) outputs.push_back(context.empty(spec.dtype, spec.shape));
+    const tile::Program built = kernel.build(usual.specialisation);
+    std::array<std::int64_t, ops::kMaxTileValues> values;
+    const ops::TileArguments arguments = kernel.bind(ops::OpCall{op, inputs, one.attributes, outputs.span()});
+    if (!ops::TileSignature(built).check(arguments, values).empty()) continue;
+    for (std::size_t i = 0; i < built.dims.size(); ++i) usual.dims[built.dims[i]] = values[i];
+    out = std::move(usual);
+    if (one.bench) break;
   }
-  return {};
+  return out;
 }
 
-// Numbers of the kernel are set; those that name a symbolic dim are hints for the choice of tiles.
+// Numbers of the kernel are set; those that name a symbolic dim are hints for the choice of tiles. `shown_dims`: what
+// the prediction is for.
 tile::Program program_of(const Program& all, const ops::Registry::RegisteredKernel& registered, const Options& options,
-                         tile::LowerOptions& lower) {
-  std::optional<ops::Specialisation> s = usual_specialisation(all, registered, options.dtype);
+                         tile::LowerOptions& lower, std::map<std::string, std::int64_t>& shown_dims) {
+  const std::optional<UsualCall> usual = usual_call(all, registered, options.dtype);
+  std::optional<ops::Specialisation> s;
+  if (usual) s = usual->specialisation;
   const auto& names = registered.kernel->numbers;
   bool complete = true;
   for (const std::string& name : names) complete &= options.numbers.count(name) != 0;
@@ -85,6 +106,8 @@ tile::Program program_of(const Program& all, const ops::Registry::RegisteredKern
   for (std::size_t i = 0; i < names.size(); ++i)
     if (const auto it = options.numbers.find(names[i]); it != options.numbers.end()) s->numbers[i] = it->second;
   tile::Program out = registered.kernel->build(*s);
+  for (const std::string& dim : out.dims)
+    if (usual && usual->dims.count(dim)) shown_dims[dim] = usual->dims.at(dim);
   std::vector<std::string> known = names;
   known.insert(known.end(), out.dims.begin(), out.dims.end());
   for (const auto& [name, value] : options.numbers) {
@@ -93,7 +116,7 @@ tile::Program program_of(const Program& all, const ops::Registry::RegisteredKern
     if (!number && !dim)
       throw WrongUsage("kernels show", fmt::format("{} has no number of the name {}; it has {}",
                                                    registered.kernel->name, name, fmt::join(known, ", ")));
-    if (dim) lower.dims[name] = value;
+    if (dim) lower.dims[name] = shown_dims[name] = value;
   }
   return out;
 }
@@ -106,10 +129,11 @@ void print_tiles(const tile::Program& p) {
   fmt::print("\ntiles (--tiles NAME=N sets one)\n{}", table.text());
 }
 
-// Symbolic dims that were not set by name count as tile::CostQuestion says.
-void print_prediction(const tile::Program& p, const tile::TileTarget& target, const tile::LowerOptions& lower) {
+// Dims are those of the operator's usual case where they were not set by name.
+void print_prediction(const tile::Program& p, const tile::TileTarget& target,
+                      const std::map<std::string, std::int64_t>& shown_dims) {
   tile::CostQuestion question;
-  question.dims = lower.dims;
+  question.dims = shown_dims;
   const tile::TileCost cost = tile::predict_cost(p, target, question);
   std::string dims;
   for (const std::string& dim : p.dims) {
@@ -117,7 +141,7 @@ void print_prediction(const tile::Program& p, const tile::TileTarget& target, co
     dims += fmt::format("{}{} = {}", dims.empty() ? "" : ", ", dim,
                         set == question.dims.end() ? question.other_dims : set->second);
   }
-  fmt::print("\npredicted for {}: {:.2f} µs, of it nothing measured; {:.3g} MB read, {:.3g} MB written, {:.3g} MFLOP\n",
+  fmt::print("\npredicted, not measured, for {}: {:.2f} µs; {:.3g} MB read, {:.3g} MB written, {:.3g} MFLOP\n",
              target.name, cost.seconds * 1e6, cost.bytes_read * 1e-6, cost.bytes_written * 1e-6,
              (cost.vector_flops + cost.special_flops + cost.matrix_flops) * 1e-6);
   if (!dims.empty()) fmt::print("  with {} (--NAME N sets them)\n", dims);
@@ -137,7 +161,8 @@ void run(const Options& options) {
     if (equal == std::string::npos) throw WrongUsage("kernels show", "--tiles takes NAME=N, found " + setting);
     lower.tiles[setting.substr(0, equal)] = whole_number("--tiles", setting.substr(equal + 1));
   }
-  const tile::Program program = program_of(all, registered, options, lower);
+  std::map<std::string, std::int64_t> shown_dims;
+  const tile::Program program = program_of(all, registered, options, lower, shown_dims);
   const tile::Program lowered = tile::lower(program, lower);
   if (options.emit == "text") {
     std::fputs(tile::print(lowered).c_str(), stdout);
@@ -152,7 +177,7 @@ void run(const Options& options) {
     print_tiles(lowered);
     const tile::TileTarget target = tile::tile_target(options.target, lower.level);
     fmt::print("\nbuffers\n{}", tile::buffer_text(lowered, tile::buffer_table(lowered, target), target));
-    print_prediction(lowered, target, lower);
+    print_prediction(lowered, target, shown_dims);
   }
 }
 

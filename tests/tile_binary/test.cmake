@@ -1,4 +1,5 @@
 set(libraries tw_tile)
+set(labels tile_binary sanitized_asan)
 foreach(name kernel outside writes)
   add_library(tile_object_${name} OBJECT ${CMAKE_CURRENT_SOURCE_DIR}/tile_binary/object/${name}.cc)
   # As the compiler module would: no tables for exceptions, no instrumentation.

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
-#include <initializer_list>
 #include <memory>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
@@ -17,8 +18,15 @@ template <typename T, std::size_t N>
 class InlineList {
  public:
   InlineList() = default;
-  InlineList(std::initializer_list<T> items) {
-    for (const T& item : items) push_back(item);
+  // {a, b, c}: each is moved or copied once, which a std::initializer_list would not do.
+  template <typename First, typename... More>
+  requires(std::constructible_from<T, First> && (std::constructible_from<T, More> && ...) &&
+           !std::same_as<std::remove_cvref_t<First>, InlineList>)
+      InlineList(First&& first, More&&... more) {  // NOLINT: implicit on purpose
+    static_assert(1 + sizeof...(More) <= N);
+    std::construct_at(begin(), std::forward<First>(first));
+    size_ = 1;
+    ((std::construct_at(begin() + size_, std::forward<More>(more)), ++size_), ...);
   }
   InlineList(const InlineList& other) {
     for (const T& item : other) push_back(item);
