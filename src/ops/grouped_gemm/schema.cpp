@@ -53,6 +53,7 @@ void register_grouped_gemm(Registry& registry) {
   registry.add(std::move(schema));
   registry.set_reference("grouped_gemm", grouped_gemm_reference);
   registry.set_decomposition("grouped_gemm", grouped_gemm_decomposition());
+  registry.add_tile_kernel("grouped_gemm", grouped_gemm_kernel());
 }
 
 }  // namespace tilewright::ops
