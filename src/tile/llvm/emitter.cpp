@@ -250,6 +250,7 @@ llvm::Value* Emitter::from_bf16_by_permutation(llvm::Value* value) {
 // The value through an empty assembly text. LLVM would do comparisons and sums of widened f16 in f16, which these
 // processors compute one element at a time.
 llvm::Value* Emitter::opaque(llvm::Value* value) {
+  if (const int width = width_of(value); width > 1 && width < 4) return value;  // no register is of that size
   const char* constraints = !level.x86 ? "=w,0" : level.lanes == 16 ? "=v,0" : "=x,0";
   auto* text = llvm::InlineAsm::get(llvm::FunctionType::get(value->getType(), {value->getType()}, false), "",
                                     constraints, false);

@@ -1,5 +1,6 @@
 #include "ops/core/derive/derived_kernel.h"
 
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <mutex>
@@ -19,8 +20,8 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
 // All of a call that a plan depends on, as numbers.
 class Geometry {
  public:
-  Geometry(const void* owner, const OpCall& call) {
-    add(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(owner)));
+  Geometry(std::int64_t owner, const OpCall& call) {
+    add(owner);
     for (const Tensor& t : call.inputs) {
       if (!t.defined()) {
         add(-1);
@@ -80,7 +81,7 @@ class DerivedKernel {
   std::shared_ptr<const Plan> plan(const OpCall& call) {
     // A thread mostly asks again what it has just asked.
     thread_local std::array<std::shared_ptr<const Plan>, 16> recent;
-    const Geometry geometry(this, call);
+    const Geometry geometry(number_, call);
     std::shared_ptr<const Plan>& slot = recent[geometry.hash() % recent.size()];
     if (slot && slot->geometry == geometry) return slot;
     slot = find(geometry, call);
@@ -132,6 +133,13 @@ class DerivedKernel {
     return out;
   }
 
+  // Tells kernels apart in what threads remember, also one that lies where another lay.
+  static std::int64_t next_number() {
+    static std::atomic<std::int64_t> last{0};
+    return ++last;
+  }
+
+  const std::int64_t number_ = next_number();
   const Registry& registry_;
   const Op& op_;
   std::mutex mutex_;

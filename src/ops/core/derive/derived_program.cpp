@@ -5,9 +5,30 @@
 #include <set>
 
 #include "base/error.h"
+#include "ops/core/code_generator.h"
 #include "ops/core/derive/row_program.h"
 
 namespace tilewright::ops {
+
+namespace {
+
+constexpr std::size_t kMaxScalars = 16;  // of TileArguments
+
+// A launch passes on so many tensors, strides and scalars.
+void require_one_launch(const RowGraph& graph) {
+  std::size_t tensors = 0, values = graph.scalars.size();
+  for (const RowNest& nest : graph.nests) {
+    tensors += nest.tensors.size();
+    values += nest.extents.size() + 1 + nest.tensors.size() * (nest.extents.size() + 1);
+  }
+  if (tensors > runtime::kMaxBufferArgs)
+    throw NotRowWise{
+        fmt::format("it reads and writes {} tensors, a launch takes {}", tensors, runtime::kMaxBufferArgs)};
+  if (values > kMaxTileValues || graph.scalars.size() > kMaxScalars)
+    throw NotRowWise{fmt::format("it has {} dims, strides and scalars, a launch takes {}", values, kMaxTileValues)};
+}
+
+}  // namespace
 
 Tensor TensorBinding::of(const Tensor& from) const {
   return Tensor(from.memory_ref(), from.dtype(), shape, strides, from.offset() + offset);
@@ -19,6 +40,7 @@ Derived derive(const std::string& name, std::span<const TracedCall> calls, std::
     RowGraph graph = row_graph(calls, inputs, outputs);
     for (RowNest& nest : graph.nests) collapse(nest);
     pad(graph);
+    require_one_launch(graph);
     DerivedProgram out;
     out.program = row_program(name, graph, inputs, outputs);
     for (const RowNest& nest : graph.nests)

@@ -35,6 +35,7 @@ struct Derived {
 
 // `calls` in order; an operand is an input of the chain (any tensor whose memory is that of one) or a view of an
 // earlier call's result. Results that are read outside the chain must be among `outputs`, else they are never written.
+// Only dtypes, shapes and strides of the targets count; when the program runs, none may overlap an input.
 Derived derive(const std::string& name, std::span<const TracedCall> calls, std::span<const ChainInput> inputs,
                std::span<const ChainOutput> outputs);
 
