@@ -3,10 +3,9 @@
 //
 //   tile_differential --seeds 0..500                 every check on every program
 //   tile_differential --planted NAME|all [--cap N]   seeds from the first on until the fault is found
-//   options: --subject passes|compiled|all (default all), --level avx2|… (default: the levels of this processor by
-//   turns),
-//            --compile-options "…", --coverage (nodes per OpCode, rewrites per pass), --no-shrink, --show (print the
-//            program of each seed)
+//   options: --subject passes|compiled|all (default all), --level avx2|… (default: this processor's levels by turns),
+//            --compile-options "…", --nodes N (size of programs), --coverage (nodes per OpCode, rewrites per pass),
+//            --no-shrink, --show (print the program of each seed)
 //
 // A failure prints the seed, what differs, and the smallest program that still fails. Exit code 1 if something failed,
 // or a planted fault was not found.
@@ -35,6 +34,7 @@ struct Options {
   bool passes() const { return subject != "compiled"; }
   bool compiles() const { return subject != "passes"; }
   bool coverage = false, show = false, shrinks = true;
+  RandomLimits limits;
 };
 
 struct Check {
@@ -103,7 +103,7 @@ int run_seeds(const Options& options) {
   Compared compared;
   int failures = 0;
   for (std::uint64_t seed = options.first; seed <= options.last; ++seed) {
-    const TileCase tile_case = random_case(seed);
+    const TileCase tile_case = random_case(seed, options.limits);
     if (options.show) fmt::print("{}\n", case_text(tile_case));
     coverage.add(tile_case.program);
     if (options.coverage) count_passes(coverage, tile_case);
@@ -127,7 +127,7 @@ int run_seeds(const Options& options) {
 
 int find_fault(const std::string& name, bool in_code, const Options& options) {
   for (std::uint64_t seed = options.first; seed < options.first + static_cast<std::uint64_t>(options.cap); ++seed) {
-    const TileCase tile_case = random_case(seed);
+    const TileCase tile_case = random_case(seed, options.limits);
     const Check check{"planted " + name,
                       in_code ? compiled(level_of(options, seed), "fault=" + name) : with_planted_fault(name)};
     const std::string what = difference(tile_case, check.subject);
@@ -161,6 +161,8 @@ int run(int argc, char** argv) {
       options.level = value();
     } else if (word == "--compile-options") {
       options.compile_options = value();
+    } else if (word == "--nodes") {
+      options.limits.nodes = std::stoi(value());
     } else if (word == "--cap") {
       options.cap = std::stoll(value());
     } else if (word == "--seeds") {

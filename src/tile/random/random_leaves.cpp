@@ -124,7 +124,7 @@ Axis RandomTiles::inner_axis(const Axis& beside) {
       return axis;
     }
   }
-  Axis axis = fixed_axis(r.of<std::int64_t>({1, 2, 3, 5, 8, 16, 17}));
+  Axis axis = fixed_axis(r.of<std::int64_t>({1, 2, 3, 5, 8, 16, 17, 48, 64}));
   if (r.chance(25) && axis.extent.size > 1) {
     axis.restricted = axis.by_node = true;
     axis.valid = bound(axis.extent.size);
@@ -138,7 +138,7 @@ Dim RandomTiles::symbol() {
     number = static_cast<int>(r.below(number));
     return {TensorDim{-1, number}, Index(b, b.append({.op = OpCode::index_dim, .integer = number}))};
   }
-  out_.dims.push_back(r.of<std::int64_t>({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 20, 31, 33, 40}));
+  out_.dims.push_back(r.of<std::int64_t>({0, 1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 20, 31, 33, 40, 70}));
   const Dim dim = b.dim(fmt::format("n{}", number));
   // Every dim needs a tensor that gives it a value.
   input(DType::f32, {dim}, false, TileCase::Fill::grid, 0, 1);

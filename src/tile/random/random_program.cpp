@@ -15,7 +15,8 @@ class RandomProgram {
   RandomProgram(std::uint64_t seed, int attempt, const RandomLimits& limits)
       : builder_(fmt::format("seed_{}", seed)),
         random_(seed * 64 + static_cast<std::uint64_t>(attempt)),
-        tiles_(builder_, random_, case_, limits) {}
+        large_(random_.chance(10)),
+        tiles_(builder_, random_, case_, large_ ? larger(limits) : limits) {}
 
   TileCase write() {
     const std::int64_t statements = random_.chance(70) ? 1 : random_.between(2, 3);
@@ -25,6 +26,13 @@ class RandomProgram {
   }
 
  private:
+  // Tiles as kernels have them: products over packed operands.
+  static RandomLimits larger(RandomLimits limits) {
+    limits.area *= 4;
+    limits.nodes /= 2;
+    return limits;
+  }
+
   // A loop over `axis`' dim around `body`; parallel or not.
   void around(const std::string& name, const Dim& dim, Extent extent, Index step, std::int64_t most,
               const std::function<void(const Axis&)>& body) {
@@ -54,6 +62,7 @@ class RandomProgram {
       body(rows, random_.chance(50) ? tiles_.whole_symbol_axis() : tiles_.fixed_axis(random_.of(kWidths)), false);
     };
     const auto rows = [&] {
+      if (row_loop && large_) return blocks("i", {8, 16, 32, 48}, columns);
       if (row_loop) return blocks("i", {1, 1, 2, 4, 8}, columns);
       const Axis axis = tiles_.fixed_axis(random_.of<std::int64_t>({1, 2, 3, 5}));
       if (heads || column_loop) return columns(axis);
@@ -107,6 +116,7 @@ class RandomProgram {
   TileCase case_;
   Builder builder_;
   Random random_;
+  bool large_;
   RandomTiles tiles_;
   std::optional<Dim> heads_;
   Index position_ = 0;
