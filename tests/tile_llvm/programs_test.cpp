@@ -78,5 +78,37 @@ TEST_F(CompiledPrograms, RotaryHalvesAreConcatenated) {
       {}, 2e-5);
 }
 
+// Outputs larger than caches are stored past them, which must not change a bit, whether rows are aligned or not.
+TEST_F(CompiledPrograms, LargeOutputsAreTheSameAsSmallOnes) {
+  Builder b("silu");
+  const auto rows = b.dim("rows"), width = b.dim("width");
+  const auto x = b.input("x", DType::f32, {rows, width});
+  const auto y = b.output("y", DType::f32, {rows, width});
+  b.parallel("row", 0, rows, 1, [&](Index row) {
+    b.assemble(silu(b.view(x, {row, 0}, {1, 8192}, to_end)), y, {row, 0});
+  });
+  const Program program = b.finish();
+  const std::int64_t columns = 8100, many = 1100, few = 8;
+  for (const std::int64_t padding : {92, 3}) {  // rows of 8192 elements, and of 8103
+    const std::int64_t stride = columns + padding;
+    std::vector<float> in(static_cast<std::size_t>(many * stride + 16)), out(in.size(), 7), expected(in.size(), 7);
+    for (std::size_t i = 0; i < in.size(); ++i) in[i] = static_cast<float>(i % 8103) * 0.001f - 4;
+    for (const std::string& level : runnable_levels()) {
+      const Loaded code(compile(program, level).at("code"));
+      std::fill(out.begin(), out.end(), 7);
+      float* const to = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(out.data()) + 63) / 64 * 64);
+      const auto part = [&](std::int64_t first, std::int64_t count, float* target) {
+        run(code, program,
+            {{{in.data() + first * stride, {count, columns}, {stride, 1}},
+              {target + first * stride, {count, columns}, {stride, 1}}},
+             {}});
+      };
+      part(0, many, to);
+      for (std::int64_t row = 0; row < many; row += few) part(row, std::min(few, many - row), expected.data());
+      EXPECT_EQ(std::memcmp(to, expected.data(), static_cast<std::size_t>(many * stride) * 4), 0) << level;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tilewright::tile

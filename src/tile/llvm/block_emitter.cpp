@@ -497,7 +497,7 @@ void ProgramEmitter::emit_column_sums(ValueId id) {
   const std::vector<std::int64_t> row_parts = borders({{id, nullptr}}, 0, space.rows);
   for (std::size_t part = 0; part + 1 < parts.size(); ++part)
     sweep(parts[part], parts[part + 1], e_.smin(columns, e_.number(parts[part + 1])), std::max(node.plan.vector, 1),
-          std::max(node.plan.unroll, 1), [&](const std::vector<std::pair<Value*, Lanes>>& steps) {
+          std::max(node.plan.unroll, 1), nullptr, [&](const std::vector<std::pair<Value*, Lanes>>& steps) {
             std::vector<Variable> sums;
             for (const auto& [column, lanes] : steps)
               sums.push_back(e_.variable(e_.type(DType::f32, lanes.width), e_.real(seed, lanes.width)));

@@ -184,7 +184,12 @@ llvm::Value* Emitter::load(DType dtype, llvm::Value* address, const Lanes& lanes
 
 void Emitter::store(DType dtype, llvm::Value* value, llvm::Value* address, const Lanes& lanes) {
   if (dtype == DType::b8) value = builder.CreateZExt(value, vector_of(builder.getInt8Ty(), lanes.width));
-  if (lanes.mask == nullptr || lanes.width == 1)
+  if (lanes.streaming) {
+    const auto bytes = static_cast<std::uint64_t>(lanes.width) * dtype_size(dtype);
+    llvm::StoreInst* out = builder.CreateAlignedStore(value, address, llvm::Align(bytes));
+    out->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                     llvm::MDNode::get(builder.getContext(), llvm::ConstantAsMetadata::get(builder.getInt32(1))));
+  } else if (lanes.mask == nullptr || lanes.width == 1)
     builder.CreateAlignedStore(value, address, kElementAligned);
   else
     builder.CreateMaskedStore(value, address, kElementAligned, lanes.mask);

@@ -27,6 +27,7 @@ struct Lanes {
   int width = 1;
   llvm::Value* mask = nullptr;   // width × i1
   llvm::Value* count = nullptr;  // with a mask: how many lanes it has, i64, at least 1
+  bool streaming = false;        // stores go past the caches; their addresses are multiples of the vector's size
 };
 
 class Emitter {

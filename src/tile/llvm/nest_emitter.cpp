@@ -222,22 +222,24 @@ void ProgramEmitter::write_root(const Root& root, const Point& point) {
     e_.store(dtype, out, elements == nullptr ? base : e_.at(base, elements, dtype), point.lanes);
     return;
   }
-  // A stored tile; other roots of the nest find it in a register.
+  // A stored tile; other roots of the nest find it in a register, and later ones in the cache.
   Value* out = compute(root.tile, normal(root.tile, point));
   remember(root.tile, normal(root.tile, point), out);
   const Memory& to = memory_.at(root.tile);
   Value* elements =
       point.row == nullptr || to.single_row ? nullptr : b_.CreateNSWMul(point.row, e_.number(to.row_stride));
   if (point.column != nullptr) elements = elements == nullptr ? point.column : b_.CreateNSWAdd(elements, point.column);
-  e_.store(to.dtype, out, elements == nullptr ? to.base : e_.at(to.base, elements, to.dtype), point.lanes);
+  e_.store(to.dtype, out, elements == nullptr ? to.base : e_.at(to.base, elements, to.dtype),
+           {.width = point.lanes.width, .mask = point.lanes.mask, .count = point.lanes.count});
 }
 
-void ProgramEmitter::sweep(std::int64_t low, std::int64_t high, Value* end, int vector, int unroll,
+void ProgramEmitter::sweep(std::int64_t low, std::int64_t high, Value* end, int vector, int unroll, Value* streams,
                            const std::function<void(const std::vector<std::pair<Value*, Lanes>>&)>& step) {
-  const auto full = [&](Value* column, int count) {
+  const auto full = [&](Value* column, int count, bool streaming = false) {
     std::vector<std::pair<Value*, Lanes>> points;
     for (int i = 0; i < count; ++i)
-      points.emplace_back(i == 0 ? column : b_.CreateNSWAdd(column, e_.number(i * vector)), Lanes{vector});
+      points.emplace_back(i == 0 ? column : b_.CreateNSWAdd(column, e_.number(i * vector)),
+                          Lanes{.width = vector, .streaming = streaming});
     scopes_.emplace_back();
     step(points);
     scopes_.pop_back();
@@ -250,6 +252,14 @@ void ProgramEmitter::sweep(std::int64_t low, std::int64_t high, Value* end, int 
     if (count * vector > high - low) return;
     // The last start of a whole step lies at end - step.
     Value* stop = b_.CreateSub(end, e_.number(count * vector - 1));
+    if (count > 1 && streams != nullptr) {  // all of these steps or none
+      Value* last = b_.CreateSelect(streams, stop, at);
+      e_.loop("stream", at, last, count * vector, [&](Value* column) { full(column, count, true); });
+      Value* room = e_.smax(b_.CreateSub(end, at), e_.number(0));
+      Value* steps = b_.CreateUDiv(room, e_.number(count * vector));
+      Value* after = b_.CreateAdd(at, b_.CreateMul(steps, e_.number(count * vector)));
+      at = b_.CreateSelect(streams, after, at);
+    }
     Value* begin = at;
     e_.loop(count > 1 ? "main" : "vector", begin, stop, count * vector, [&](Value* column) { full(column, count); });
     Value* room = e_.smax(b_.CreateSub(end, begin), e_.number(0));
@@ -288,6 +298,30 @@ void ProgramEmitter::sweep(std::int64_t low, std::int64_t high, Value* end, int 
     step({{at, Lanes{vector, mask, count}}});
     scopes_.pop_back();
   });
+}
+
+// Whether outputs are large and begin, in this row, where a vector may.
+llvm::Value* ProgramEmitter::may_stream(const Nest& nest, const Point& row, std::int64_t low) {
+  if (streams_ == nullptr || nest.vector != e_.level.lanes) return nullptr;
+  Value* out = nullptr;
+  for (const Root& root : nest.roots) {
+    const Node& node = program_.node(root.tile);
+    if (root.copy_to != nullptr || node.op != OpCode::assemble) continue;
+    const DType dtype = program_.tensor(node.tensor).dtype;
+    const std::int64_t bytes = nest.vector * static_cast<std::int64_t>(dtype_size(dtype));
+    if (bytes < 16) return nullptr;
+    Value* elements = e_.number(low);
+    if (row.row != nullptr && node.row_dim != kNone)
+      elements = b_.CreateAdd(
+          elements,
+          b_.CreateMul(row.row,
+                       strides_[static_cast<std::size_t>(node.tensor)][static_cast<std::size_t>(node.row_dim)]));
+    Value* address = e_.at(bases_[static_cast<std::size_t>(root.tile)], elements, dtype);
+    Value* rest = b_.CreateAnd(b_.CreatePtrToInt(address, b_.getInt64Ty()), e_.number(bytes - 1));
+    Value* aligned = b_.CreateICmpEQ(rest, e_.number(0));
+    out = b_.CreateAnd(out == nullptr ? streams_ : out, aligned);
+  }
+  return out;
 }
 
 void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
@@ -329,7 +363,7 @@ void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
   for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
     const std::int64_t low = parts[part], high = parts[part + 1];
     sweep(low, high, high == nest.space.columns ? columns : e_.smin(columns, e_.number(high)), vector, unroll,
-          [&](const std::vector<std::pair<Value*, Lanes>>& steps) {
+          may_stream(nest, row, low), [&](const std::vector<std::pair<Value*, Lanes>>& steps) {
             std::vector<Point> points;
             for (const auto& [column, lanes] : steps) {
               Point point = row;
@@ -406,7 +440,7 @@ void ProgramEmitter::emit_down(const Nest& nest) {
   while (vector > nest.space.rows) vector /= 2;
   const std::vector<std::int64_t> parts = borders(nest.roots, 0, nest.space.rows);
   for (std::size_t part = 0; part + 1 < parts.size(); ++part)
-    sweep(parts[part], parts[part + 1], e_.smin(rows, e_.number(parts[part + 1])), vector, 1,
+    sweep(parts[part], parts[part + 1], e_.smin(rows, e_.number(parts[part + 1])), vector, 1, nullptr,
           [&](const std::vector<std::pair<Value*, Lanes>>& steps) {
             for (const auto& [row, lanes] : steps) {
               const Point point{.row = row,

@@ -1,6 +1,9 @@
 #include "tile/llvm/program_emitter.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
+
+#include <algorithm>
 
 namespace tilewright::tile::llvm_back_end {
 
@@ -110,6 +113,24 @@ void ProgramEmitter::emit_blocks_function() {
   b_.CreateRet(total);
 }
 
+// Stores past the caches save reading what is overwritten, where nobody will find the output in a cache anyway.
+llvm::Value* ProgramEmitter::outputs_beyond_caches() {
+  constexpr std::int64_t kCaches = std::int64_t{32} << 20;
+  const auto multiplies = [](const Node& node) { return node.op == OpCode::matmul; };
+  if (!e_.level.x86 || std::any_of(program_.nodes.begin(), program_.nodes.end(), multiplies)) return nullptr;
+  Value* bytes = e_.number(0);
+  for (const TensorParameter& tensor : program_.tensors) {
+    if (tensor.access != Access::write) continue;
+    Value* size = e_.number(static_cast<std::int64_t>(dtype_size(tensor.dtype)));
+    for (const TensorDim& dim : tensor.shape)
+      size =
+          b_.CreateMul(size, dim.symbol == kNone ? e_.number(dim.size) : dims_[static_cast<std::size_t>(dim.symbol)]);
+    bytes = b_.CreateAdd(bytes, size);
+  }
+  Value* out = b_.CreateICmpSGT(bytes, e_.number(kCaches));
+  return llvm::isa<llvm::ConstantInt>(out) ? nullptr : out;
+}
+
 void ProgramEmitter::emit_run_function() {
   llvm::Function* function =
       e_.begin_function("tw_run", b_.getVoidTy(), {b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt64Ty()});
@@ -125,6 +146,7 @@ void ProgramEmitter::emit_run_function() {
     address->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(b_.getContext(), {}));
     tensors_.push_back(address);
   }
+  streams_ = outputs_beyond_caches();
   Value* first = function->getArg(2);
   Value* last = function->getArg(3);
   const std::vector<Grid> all = grids();
@@ -141,6 +163,7 @@ void ProgramEmitter::emit_run_function() {
       before = b_.CreateAdd(before, count);
     }
   }
+  if (streams_ != nullptr) e_.when(streams_, [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
   b_.CreateRetVoid();
 }
 

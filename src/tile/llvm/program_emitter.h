@@ -65,6 +65,7 @@ class ProgramEmitter {
   void emit_blocks_function();
   void emit_run_function();
   void begin(llvm::Function* function, Value* values);
+  Value* outputs_beyond_caches();
   struct Grid {
     std::vector<ValueId> loops;  // outermost first
   };
@@ -105,12 +106,14 @@ class ProgramEmitter {
   };
   void prepare(ValueId id, const Point* row, Preparation& preparation);
   bool depends(ValueId id, Preparation& preparation) const;
+  Value* may_stream(const Nest& nest, const Point& row, std::int64_t low);
   Value* limit(const std::vector<ValueId>& bounds, std::int64_t extent);
   void add_borders(ValueId id, int axis, std::int64_t shift, std::set<std::int64_t>& out,
                    std::set<std::pair<ValueId, std::int64_t>>& seen) const;
   std::vector<std::int64_t> borders(const std::vector<Root>& roots, int axis, std::int64_t extent) const;
   // Calls step(points) for every part of low … end: `unroll` vectors, single vectors, a tail.
-  void sweep(std::int64_t low, std::int64_t high, Value* end, int vector, int unroll,
+  // `streams` (i1 or null): the unrolled part may then store past the caches.
+  void sweep(std::int64_t low, std::int64_t high, Value* end, int vector, int unroll, Value* streams,
              const std::function<void(const std::vector<std::pair<Value*, Lanes>>&)>& step);
   void write_root(const Root& root, const Point& point);
   void read_overwritten(const std::vector<Root>& roots, const std::vector<Point>& points);
@@ -161,6 +164,7 @@ class ProgramEmitter {
   std::map<std::pair<ValueId, bool>, Value*> panels_;  // packed right operands of products, also transposed ones
   std::map<ValueId, ValueId> overwritten_;             // and the carried tile that they replace
   std::vector<Scope> scopes_;
+  Value* streams_ = nullptr;  // whether outputs are larger than caches; null: it does not matter
 };
 
 }  // namespace tilewright::tile::llvm_back_end
