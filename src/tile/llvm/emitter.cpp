@@ -11,7 +11,8 @@
 namespace tilewright::tile::llvm_back_end {
 namespace {
 
-const llvm::Align kElementAligned;  // 1: tensors may start anywhere
+constexpr std::uint64_t kAhead = 4096;  // bytes
+const llvm::Align kElementAligned;      // 1: tensors may start anywhere
 
 int lanes_of(const llvm::Type* type) {
   const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
@@ -172,6 +173,11 @@ llvm::Value* Emitter::mark(llvm::Instruction* load, bool constant) {
 }
 
 llvm::Value* Emitter::load(DType dtype, llvm::Value* address, const Lanes& lanes, bool constant) {
+  if (lanes.streaming && constant) {  // large inputs: the next page is asked for before the processor would
+    llvm::Value* ahead = builder.CreateConstGEP1_64(builder.getInt8Ty(), address, kAhead);
+    builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {ahead->getType()},
+                            {ahead, builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
+  }
   llvm::Type* memory = dtype == DType::b8 ? builder.getInt8Ty() : element(dtype);
   llvm::Type* whole_type = vector_of(memory, lanes.width);
   llvm::Value* out = lanes.mask == nullptr || lanes.width == 1

@@ -115,7 +115,7 @@ void ProgramEmitter::emit_blocks_function() {
 
 // Stores past the caches save reading what is overwritten, where nobody will find the output in a cache anyway.
 llvm::Value* ProgramEmitter::outputs_beyond_caches() {
-  constexpr std::int64_t kCaches = std::int64_t{32} << 20;
+  constexpr std::int64_t kCaches = std::int64_t{16} << 20;  // with as large an input that is a last-level cache
   const auto multiplies = [](const Node& node) { return node.op == OpCode::matmul; };
   if (!e_.level.x86 || std::any_of(program_.nodes.begin(), program_.nodes.end(), multiplies)) return nullptr;
   Value* bytes = e_.number(0);
