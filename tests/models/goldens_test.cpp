@@ -29,8 +29,9 @@ std::string describe(const CheckResult& r) {
 }
 
 CheckResult check(const std::filesystem::path& model, const std::filesystem::path& golden, DType dtype,
-                  const std::string& device = "host", int threads = 1) {
+                  const std::string& device = "host", int threads = 1, const std::string& fuse = "none") {
   engine::SessionOptions options = options_for(model, dtype);
+  options.fuse = fuse;
   options.device = device;
   options.device_options.threads = threads;
   engine::Session session(program(), options);
@@ -50,6 +51,20 @@ TEST_P(Goldens, Bf16) {
   EXPECT_EQ(r.verdict, Verdict::equal) << describe(r);
 }
 
+// Every composite as the kernel that serves it, in a prompt, token by token and over the cache.
+TEST_P(Goldens, F32Fused) {
+  const auto golden = test_model(GetParam()) / "golden.safetensors";
+  const CheckResult r = check(test_model(GetParam()), golden, DType::f32, "host", 1, "all");
+  EXPECT_EQ(r.verdict, Verdict::equal) << describe(r);
+  EXPECT_EQ(r.greedy_equal, r.greedy_tokens);
+}
+
+TEST_P(Goldens, Bf16Fused) {
+  const auto golden = test_model(GetParam()) / "golden.safetensors";
+  const CheckResult r = check(test_model(GetParam()), golden, DType::bf16, "host", 1, "all");
+  EXPECT_EQ(r.verdict, Verdict::equal) << describe(r);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Goldens, testing::ValuesIn(model_names()), [](const auto& info) {
   std::string name = info.param;
   std::replace(name.begin(), name.end(), '-', '_');
@@ -66,6 +81,10 @@ TEST(Golden, BardInEveryDtypeAndOnTwoThreads) {
   }
   const CheckResult two = check(bard(), golden, DType::f32, "host", 2);
   EXPECT_EQ(two.verdict, Verdict::equal) << describe(two);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+    const CheckResult r = check(bard(), golden, dtype, "host", 2, "all");
+    EXPECT_EQ(r.verdict, Verdict::equal) << dtype_name(dtype) << ": " << describe(r);
+  }
 }
 
 // Buffers of host:opaque cannot be read outside launches: nothing in loading or running reads device memory by itself.
