@@ -23,7 +23,7 @@ build/%/build.ninja: CMakeLists.txt CMakePresets.json
 
 build: packages
 	@$(MAKE) --no-print-directory build/release/build.ninja
-	@ninja -C build/release -j $(JOBS) tilewright
+	@ninja -C build/release -j $(JOBS) tilewright shipped_kernels
 
 demo: build
 	$(TILEWRIGHT) ask assets/bard --prompt "To be, or not" --max-new-tokens 60
