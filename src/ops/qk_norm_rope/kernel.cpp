@@ -8,7 +8,7 @@ namespace tilewright::ops {
 namespace {
 
 constexpr std::int64_t kMaxWidth = 1024;  // of a head
-constexpr std::int64_t kHeads = 4;        // of one token that are worked on together
+constexpr std::int64_t kTokens = 16;      // rows of one head that are worked on together: they are written side by side
 
 tile::Program build(const Specialisation& s) {
   using namespace tile;
@@ -28,18 +28,20 @@ tile::Program build(const Specialisation& s) {
 
   const auto heads_of = [&](TensorHandle x, TensorHandle weight, TensorHandle y, Dim heads) {
     b.parallel("batch", 0, batch, 1, [&](Index i) {
-      b.parallel("token", 0, tokens, 1, [&](Index t) {
-        b.parallel("head", 0, heads, kHeads, [&](Index h) {
-          const Tile values = wide(b.view(x, {i, t, h, 0}, {kHeads, width}, to_end));
+      b.parallel("token", 0, tokens, kTokens, [&](Index t) {
+        b.parallel("head", 0, heads, 1, [&](Index h) {
+          const Tile values = wide(b.view(x, {i, t, h, 0}, {kTokens, width, 1, 3}, to_end));
           const Tile factor = rsqrt(mean(values * values, 1) + eps);
           const Tile normal = wide(cast(values * factor, s.dtype));  // rounded as the reference implementation does
           const Tile weighted = normal * wide(b.view(weight, {0}, {1, width}));
-          const Tile left = slice(weighted, 0, 0, kHeads, half), right = slice(weighted, 0, half, kHeads, half);
-          const auto table = [&](TensorHandle of, Index column) { return wide(b.view(of, {i, t, column}, {1, half})); };
+          const Tile left = slice(weighted, 0, 0, kTokens, half), right = slice(weighted, 0, half, kTokens, half);
+          const auto table = [&](TensorHandle of, std::int64_t column) {
+            return wide(b.view(of, {i, t, column}, {kTokens, half}, to_end));
+          };
           const Tile turned_left = left * table(cosines, 0) - right * table(sines, 0);
           const Tile turned_right = right * table(cosines, half) + left * table(sines, half);
-          b.assemble(cast(turned_left, s.dtype), y, {i, h, t, 0}, to_end, 1, 3);
-          b.assemble(cast(turned_right, s.dtype), y, {i, h, t, half}, to_end, 1, 3);
+          b.assemble(cast(turned_left, s.dtype), y, {i, h, t, 0}, to_end, 2, 3);
+          b.assemble(cast(turned_right, s.dtype), y, {i, h, t, half}, to_end, 2, 3);
         });
       });
     });
