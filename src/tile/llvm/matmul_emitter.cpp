@@ -34,6 +34,7 @@ Shape shape_of(const Matmul& matmul) {
           matmul.transposed,
           constant_or_0(matmul.c.row_stride),
           matmul.accumulate,
+          constant_or_0(matmul.c.valid_columns) == matmul.c.columns,
           constant_or_0(matmul.inner) == matmul.a.columns};
 }
 
@@ -74,8 +75,9 @@ std::int64_t panel_bytes(const Emitter& emitter, const Matmul& matmul) {
 void emit_pack(Emitter& emitter, const Matmul& matmul, llvm::Value* panel) {
   const Shape shape = shape_of(matmul);
   const Scheme scheme = scheme_of(emitter, shape);
-  const std::string name = fmt::format("matmul_pack_{}_{}x{}{}", dtype_name(shape.dtype), shape.n, shape.k,
-                                       shape.transposed ? "_transposed" : "");
+  const std::string name =
+      fmt::format("matmul_pack_{}_{}{}x{}{}{}", dtype_name(shape.dtype), shape.n, shape.whole_n ? "_whole" : "",
+                  shape.k, shape.whole_k ? "_whole" : "", shape.transposed ? "_transposed" : "");
   llvm::Function* function = function_of(emitter, name, 5, kPack, [&](llvm::IRBuilder<>& b, llvm::Function* f) {
     Code code(b, scheme);
     Parts parts{};
@@ -95,8 +97,8 @@ void emit_product(Emitter& emitter, const Matmul& matmul, llvm::Value* panel) {
   // Whether b was transposed matters here only where it is read in place.
   const std::string name =
       fmt::format("matmul_{}_{}x{}x{}{}{}_a{}{}_c{}{}", dtype_name(shape.dtype), shape.m, shape.n, shape.k,
-                  direct && shape.transposed ? "_transposed" : "", direct && shape.whole_k ? "_whole" : "",
-                  shape.a_stride, shape.a_padded ? "_padded" : "", shape.c_stride, shape.accumulate ? "_add" : "");
+                  direct && shape.transposed ? "_transposed" : "", shape.whole_k ? "_whole" : "", shape.a_stride,
+                  shape.a_padded ? "_padded" : "", shape.c_stride, shape.accumulate ? "_add" : "");
   llvm::Function* function = function_of(emitter, name, 8, kProduct, [&](llvm::IRBuilder<>& b, llvm::Function* f) {
     Code code(b, scheme_of(emitter, shape));
     const Parts parts{f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(3),

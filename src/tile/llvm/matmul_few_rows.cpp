@@ -114,19 +114,23 @@ void emit_few_rows(Code& c, const Shape& shape, const Parts& p) {
   });
 }
 
+// Dot products: `lanes` rows of b at a time, each read from front to end as the processor likes memory best. Their
+// vectors of partial sums go to the stack, and a tree of shuffles then adds up the lanes of all of them together.
 void emit_few_rows_transposed(Code& c, const Shape& shape, const Parts& p) {
   const int lanes = c.s.lanes;
   const std::int64_t chunk = c.s.pairs ? 2 * lanes : lanes;  // elements of k per vector
-  const std::int64_t registers = lanes == 16 ? 16 : 8;
-  std::int64_t group = 1;  // rows of b at once
   const std::int64_t chunks = shape.k / chunk;
-  // Short rows of known length are read one after the other, as the processor likes memory best.
-  const bool in_order = shape.whole_k && shape.k % chunk == 0 && chunks <= 8;
-  while (group * 2 * shape.m <= registers && group * 2 <= std::min(8, lanes)) group *= 2;
+  const bool unrolled = shape.whole_k && shape.k % chunk == 0 && chunks <= 8;
+  const std::int64_t registers = lanes == 16 ? 16 : 8;
+  std::int64_t group = 1;  // rows of b in one step
+  while (group * 2 * shape.m <= registers && group * 2 <= (unrolled ? 2 : std::min(8, lanes))) group *= 2;
 
   const auto load = [&](Value* row, Value* k, Value* left, Value* mask) {
     Value* from = c.at(row, k, c.element_size());
     return c.s.pairs ? c.load_pairs(from, left) : c.load_floats(from, mask);
+  };
+  const auto multiply_add = [&](Value* x, Value* y, Value* sum) {
+    return c.s.pairs ? c.dot(x, y, sum) : c.multiply_add(x, y, sum);
   };
   // The sums of all lanes of x and y, side by side: after log2(lanes) levels lane l is the sum of vector l.
   const auto merge = [&](Value* x, Value* y, int distance) {
@@ -134,74 +138,71 @@ void emit_few_rows_transposed(Code& c, const Shape& shape, const Parts& p) {
     Value* moved = c.shuffle(x, y, [&](int l) { return l & distance ? (l ^ distance) + lanes : l ^ distance; });
     return c.b.CreateFAdd(kept, moved);
   };
+  const auto tree = [&](auto&& self, const std::vector<Value*>& vectors, std::size_t begin, int count) -> Value* {
+    if (count == 1) return vectors[begin];
+    const auto half = static_cast<std::size_t>(count / 2);
+    // Neighbours meet first.
+    Value* x = self(self, vectors, begin, count / 2);
+    Value* y = self(self, vectors, begin + half, count / 2);
+    return merge(x, y, count / 2);
+  };
 
   c.when(c.b.CreateICmpSGT(p.m, c.number(0)), [&] {
     const std::vector<Value*> a_rows = rows_of(c, shape, p);
+    std::vector<Value*> a_vectors;  // where they fit into registers
+    if (unrolled && chunks * shape.m <= registers)
+      for (Value* row : a_rows)
+        for (std::int64_t x = 0; x < chunks; ++x) a_vectors.push_back(load(row, c.number(x * chunk), nullptr, nullptr));
+    Value* partial = c.scratch(shape.m * lanes * lanes * 4);
+    const auto place = [&](std::int64_t m, Value* row) {
+      return c.at(partial, c.mul(c.add(row, m * lanes), lanes), 4);
+    };
     Value* full = c.b.CreateAnd(p.k, static_cast<std::uint64_t>(-chunk));
     Value* last = c.add(p.n, -1);
     Value* ahead = c.mul(p.b_stride, rows_ahead(c, shape.k));
     c.loop(c.number(0), p.n, lanes, [&](Value* first) {
-      // levels[m][d]: the merged sums of 2^d rows that wait for their neighbours.
-      std::vector<std::vector<Value*>> levels(size(shape.m), std::vector<Value*>(8));
-      for (std::int64_t r = 0; r < lanes; r += group) {
+      c.loop(c.number(0), c.number(lanes), group, [&](Value* r) {
         std::vector<Value*> b_rows;
         for (std::int64_t i = 0; i < group; ++i)
-          b_rows.push_back(c.at(p.b, c.mul(c.smaller(c.add(first, r + i), last), p.b_stride), c.element_size()));
-        const auto step = [&](Value* k, std::vector<Value*> sum, bool whole) {
+          b_rows.push_back(c.at(p.b, c.mul(c.smaller(c.add(c.add(first, r), i), last), p.b_stride), c.element_size()));
+        const auto step = [&](Value* k, std::vector<Value*> sum, bool whole, std::int64_t x) {
           Value* left = whole ? nullptr : c.sub(p.k, k);
           Value* mask = whole || c.s.pairs ? nullptr : c.mask_below(left, lanes);
           std::vector<Value*> a;
-          for (Value* row : a_rows) a.push_back(load(row, k, left, mask));
+          for (std::size_t m = 0; m < a_rows.size(); ++m)
+            a.push_back(a_vectors.empty() ? load(a_rows[m], k, left, mask) : a_vectors[m * size(chunks) + size(x)]);
           for (std::size_t i = 0; i < b_rows.size(); ++i) {
             Value* right = load(b_rows[i], k, left, mask);
             if (whole) c.prefetch(c.at(c.at(b_rows[i], k, c.element_size()), ahead, c.element_size()));
-            for (std::size_t m = 0; m < a.size(); ++m) {
-              Value*& value = sum[i * a.size() + m];
-              value = c.s.pairs ? c.dot(a[m], right, value) : c.multiply_add(a[m], right, value);
-            }
+            for (std::size_t m = 0; m < a.size(); ++m)
+              sum[i * a.size() + m] = multiply_add(a[m], right, sum[i * a.size() + m]);
           }
           return sum;
         };
         std::vector<Value*> sums(size(group * shape.m), c.zeros());
-        if (in_order) {
-          for (std::size_t i = 0; i < b_rows.size(); ++i)
-            for (std::int64_t x = 0; x < chunks; ++x) {
-              Value* right = load(b_rows[i], c.number(x * chunk), nullptr, nullptr);
-              c.prefetch(c.at(c.at(b_rows[i], x * chunk, c.element_size()), ahead, c.element_size()));
-              for (std::size_t m = 0; m < a_rows.size(); ++m) {
-                Value*& value = sums[i * a_rows.size() + m];
-                Value* left = load(a_rows[m], c.number(x * chunk), nullptr, nullptr);
-                value = c.s.pairs ? c.dot(left, right, value) : c.multiply_add(left, right, value);
-              }
-            }
+        if (unrolled) {
+          for (std::int64_t x = 0; x < chunks; ++x) sums = step(c.number(x * chunk), sums, true, x);
         } else {
           sums = c.loop(c.number(0), full, chunk, sums,
-                        [&](Value* k, const std::vector<Value*>& sum) { return step(k, sum, true); });
-          sums = c.choose(c.b.CreateICmpSLT(full, p.k), sums, [&] { return step(full, sums, false); });
+                        [&](Value* k, const std::vector<Value*>& sum) { return step(k, sum, true, 0); });
+          sums = c.choose(c.b.CreateICmpSLT(full, p.k), sums, [&] { return step(full, sums, false, 0); });
         }
         for (std::int64_t i = 0; i < group; ++i)
-          for (std::int64_t m = 0; m < shape.m; ++m) {
-            Value* value = sums[size(i * shape.m + m)];
-            std::vector<Value*>& waiting = levels[size(m)];
-            int level = 0;
-            for (; (r + i) >> level & 1; ++level) value = merge(waiting[size(level)], value, 1 << level);
-            waiting[size(level)] = value;
-          }
-      }
+          for (std::int64_t m = 0; m < shape.m; ++m)
+            c.store(sums[size(i * shape.m + m)], place(m, c.add(r, i)), nullptr, 4 * lanes);
+      });
       Value* left = c.sub(p.n, first);
-      const auto finish = [&](bool whole) {
-        Value* mask = whole ? nullptr : c.mask_below(left, lanes);
-        for (std::int64_t m = 0; m < shape.m; ++m) {
-          int level = 0;
-          while (1 << level < lanes) ++level;
-          Value* value = levels[size(m)][size(level)];
-          Value* to = c.at(c.at(p.out, m * shape.c_stride, 4), first, 4);
-          if (shape.accumulate) value = c.b.CreateFAdd(value, c.load(c.floats(), to, mask, 4));
-          c.store(value, to, mask, 4);
-        }
-      };
-      c.when(
-          c.b.CreateICmpSGE(left, c.number(lanes)), [&] { finish(true); }, [&] { finish(false); });
+      Value* mask = c.mask_below(left, lanes);
+      c.loop(c.number(0), c.number(shape.m), 1, [&](Value* m) {
+        std::vector<Value*> vectors;
+        for (std::int64_t r = 0; r < lanes; ++r)
+          vectors.push_back(
+              c.load(c.floats(), c.at(partial, c.mul(c.add(c.mul(m, lanes), r), lanes), 4), nullptr, 4 * lanes));
+        Value* value = tree(tree, vectors, 0, lanes);
+        Value* to = c.at(c.at(p.out, c.mul(m, shape.c_stride), 4), first, 4);
+        if (shape.accumulate) value = c.b.CreateFAdd(value, c.load(c.floats(), to, mask, 4));
+        c.store(value, to, mask, 4);
+      });
     });
   });
 }

@@ -50,15 +50,17 @@ void pack_rows(Code& c, const Parts& p, Value* panel, Value* column, Value* left
 }
 
 // b [n, k]: blocks of lanes × lanes words are transposed. Rows beyond n repeat the last one.
-void pack_columns(Code& c, const Parts& p, Value* panel, Value* column) {
+void pack_columns(Code& c, const Shape& shape, const Parts& p, Value* panel, Value* column) {
   const int lanes = c.s.lanes;
   const bool words = c.s.dtype == DType::bf16;  // pairs are transposed as 32-bit words, and split where f32 is wanted
   const std::int64_t block = words ? 2 * lanes : lanes;  // columns of b at once
+  const bool whole_blocks = shape.whole_k && shape.k % block == 0;
   Value* last = c.add(p.n, -1);
-  for (int v = 0; v < c.s.vectors; ++v) {
+  c.loop(c.number(0), c.number(c.s.width()), lanes, [&](Value* from_column) {
     std::vector<Value*> rows;
     for (int r = 0; r < lanes; ++r)
-      rows.push_back(c.at(p.b, c.mul(c.smaller(c.add(column, v * lanes + r), last), p.b_stride), c.element_size()));
+      rows.push_back(
+          c.at(p.b, c.mul(c.smaller(c.add(c.add(column, from_column), r), last), p.b_stride), c.element_size()));
     const auto do_block = [&](Value* k, bool whole) {
       Value* left = whole ? nullptr : c.sub(p.k, k);
       Value* mask = whole || words ? nullptr : c.mask_below(left, lanes);
@@ -68,11 +70,12 @@ void pack_columns(Code& c, const Parts& p, Value* panel, Value* column) {
         block_rows.push_back(words ? c.load_pairs(from, left) : c.load_floats(from, mask));
       }
       block_rows = c.transpose(block_rows);
-      Value* to = c.at(panel, c.mul(c.s.pairs ? c.b.CreateLShr(k, 1) : k, c.s.width()), 4);
+      Value* step_0 = c.mul(c.s.pairs ? c.b.CreateLShr(k, 1) : k, c.s.width());
+      Value* to = c.at(panel, c.add(step_0, from_column), 4);
       for (int i = 0; i < lanes; ++i) {
         Value* value = block_rows[static_cast<std::size_t>(i)];
         const auto put = [&](Value* what, int step) {
-          c.store(what, c.at(to, step * c.s.width() + v * lanes, 4), nullptr, 4 * lanes);
+          c.store(what, c.at(to, step * c.s.width(), 4), nullptr, 4 * lanes);
         };
         if (words && !c.s.pairs) {
           put(c.b.CreateShl(value, 16), 2 * i);
@@ -84,8 +87,8 @@ void pack_columns(Code& c, const Parts& p, Value* panel, Value* column) {
     };
     Value* full = c.b.CreateAnd(p.k, static_cast<std::uint64_t>(-block));
     c.loop(c.number(0), full, block, [&](Value* k) { do_block(k, true); });
-    c.when(c.b.CreateICmpSLT(full, p.k), [&] { do_block(full, false); });
-  }
+    if (!whole_blocks) c.when(c.b.CreateICmpSLT(full, p.k), [&] { do_block(full, false); });
+  });
 }
 
 }  // namespace
@@ -96,10 +99,14 @@ void emit_pack(Code& c, const Shape& shape, const Parts& p, Value* panel) {
     Value* index = c.b.CreateUDiv(column, c.number(c.s.width()));
     Value* to = c.at(panel, c.mul(index, bytes), 1);
     if (shape.transposed) {
-      pack_columns(c, p, to, column);
+      pack_columns(c, shape, p, to, column);
       return;
     }
     Value* left = c.sub(p.n, column);
+    if (shape.whole_n && shape.n % c.s.width() == 0) {
+      pack_rows(c, p, to, column, left, true);
+      return;
+    }
     c.when(
         c.b.CreateICmpSGE(left, c.number(c.s.width())), [&] { pack_rows(c, p, to, column, left, true); },
         [&] { pack_rows(c, p, to, column, left, false); });

@@ -19,7 +19,7 @@ struct Shape {
   bool transposed = false;
   std::int64_t c_stride = 0;
   bool accumulate = false;
-  bool whole_k = false;  // the valid inner extent is k, always
+  bool whole_n = false, whole_k = false;  // the valid extents are n and k, always
 };
 
 // A product whose tile has at most so many rows reads b in place.

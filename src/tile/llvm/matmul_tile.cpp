@@ -85,7 +85,7 @@ void register_tile(Code& c, const Shape& shape, const Left& a, Value* panel, Val
   const auto b_word = [&](Value* k) { return c.at(panel, c.mul(k, c.s.width()), 4); };
   sums = c.loop(c.number(0), words, 1, sums,
                 [&](Value* k, const std::vector<Value*>& sum) { return step(sum, a_word(k), b_word(k), false); });
-  if (c.s.pairs)
+  if (c.s.pairs && !(shape.whole_k && shape.k % 2 == 0))
     sums = c.choose(c.b.CreateICmpNE(c.b.CreateAnd(k_count, 1), c.number(0)), sums,
                     [&] { return step(sums, a_word(words), b_word(words), true); });
   for (int row = 0; row < r.rows; ++row)
