@@ -13,10 +13,8 @@ std::string input_name(const OpCall& call, int input) {
                                                          : fmt::format("input {}", input);
 }
 
-const Tensor& present(const OpCall& call, int input, const std::string& expected) {
-  if (!call.has(input) || call.input(input).layout() != Layout::strided) refuse_input(call, input, expected);
-  return call.input(input);
-}
+// Texts are made for a refusal only: these checks are part of every call.
+bool present(const OpCall& call, int input) { return call.has(input) && call.input(input).layout() == Layout::strided; }
 
 }  // namespace
 
@@ -29,28 +27,31 @@ void refuse_input(const OpCall& call, int input, const std::string& expected) {
 }
 
 void expect_rank(const OpCall& call, int input, int rank) {
-  const std::string expected = fmt::format("a tensor of rank {}", rank);
-  if (present(call, input, expected).rank() != rank) refuse_input(call, input, expected);
+  if (!present(call, input) || call.input(input).rank() != rank)
+    refuse_input(call, input, fmt::format("a tensor of rank {}", rank));
 }
 
 void expect_rank_at_least(const OpCall& call, int input, int rank) {
-  const std::string expected = fmt::format("a tensor of rank {} or more", rank);
-  if (present(call, input, expected).rank() < rank) refuse_input(call, input, expected);
+  if (!present(call, input) || call.input(input).rank() < rank)
+    refuse_input(call, input, fmt::format("a tensor of rank {} or more", rank));
 }
 
 void expect_shape(const OpCall& call, int input, const Shape& shape) {
-  const std::string expected = "shape " + to_string(shape);
-  if (present(call, input, expected).shape() != shape) refuse_input(call, input, expected);
+  if (!present(call, input) || call.input(input).shape() != shape)
+    refuse_input(call, input, "shape " + to_string(shape));
 }
 
 void expect_float(const OpCall& call, int input) {
-  const DType dtype = present(call, input, "f32, f16 or bf16").dtype();
-  if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::bf16) refuse_input(call, input, "f32, f16 or bf16");
+  if (present(call, input)) {
+    const DType dtype = call.input(input).dtype();
+    if (dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16) return;
+  }
+  refuse_input(call, input, "f32, f16 or bf16");
 }
 
 void expect_dtype(const OpCall& call, int input, DType dtype) {
-  const std::string expected(dtype_name(dtype));
-  if (present(call, input, expected).dtype() != dtype) refuse_input(call, input, expected);
+  if (!present(call, input) || call.input(input).dtype() != dtype)
+    refuse_input(call, input, std::string(dtype_name(dtype)));
 }
 
 }  // namespace tilewright::ops
