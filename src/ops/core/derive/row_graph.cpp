@@ -173,10 +173,12 @@ ViewOfResult look_through(const Chain& chain, int producer, const Tensor& view, 
     int at = -1;
     for (int i = 0; i < made.rank(); ++i)
       if (made.shape()[i] > 1 && made.strides()[i] == view.strides()[j]) at = i;
-    // Without elements strides tell nothing, and nothing depends on them.
-    for (int i = 0; i < made.rank() && made.elements() == 0; ++i)
-      if (!met[static_cast<std::size_t>(i)] && made.shape()[i] == view.shape()[j]) at = i;
     const bool is_column = map[static_cast<std::size_t>(j)] == kColumn;
+    if (made.elements() == 0) {  // strides tell nothing, and nothing depends on them
+      at = is_column ? made.rank() - 1 : made.shape() == view.shape() ? j : -1;
+      for (int i = made.rank() - 2; i >= 0 && at < 0; --i)
+        if (!met[static_cast<std::size_t>(i)] && made.shape()[i] == view.shape()[j]) at = i;
+    }
     if (at < 0 || met[static_cast<std::size_t>(at)] || view.shape()[j] > made.shape()[at])
       refuse(where + " is read in another shape, not row by row");
     if (!is_column && view.shape()[j] != made.shape()[at]) refuse("only some rows of " + where + " are read");
