@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -116,6 +117,15 @@ class Loaded {
   std::size_t size_ = 0;
 };
 
+// Compiled once in a test program.
+inline const Loaded& loaded(const Program& program, const std::string& level, const std::string& options = "") {
+  static std::map<std::string, std::unique_ptr<Loaded>> known;
+  const std::string text = print(lower(program, {.level = level}));
+  std::unique_ptr<Loaded>& code = known[level + " " + options + " " + text];
+  if (code == nullptr) code = std::make_unique<Loaded>(compile_text(text, level, options).at("code"));
+  return *code;
+}
+
 // Dims, strides and scalars as the functions take them.
 inline std::vector<std::int64_t> call_values(const Program& program, const Arguments& arguments) {
   std::vector<std::int64_t> out(program.dims.size(), 0);
@@ -191,8 +201,7 @@ inline void expect_like_interpreter(const Program& program, const std::vector<Te
   for (const std::string& level : runnable_levels()) {
     std::vector<TestTensor> found = tensors;
     try {
-      const Loaded code(compile(program, level, options).at("code"));
-      run(code, program, bind(found));
+      run(loaded(program, level, options), program, bind(found));
     } catch (const std::exception& error) {
       FAIL() << level << ": " << error.what() << "\n" << print(lower(program, {.level = level}));
     }

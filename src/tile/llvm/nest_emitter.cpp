@@ -69,6 +69,22 @@ std::vector<std::int64_t> ProgramEmitter::borders(const std::vector<Root>& roots
   return out;
 }
 
+// Whether computing a row of `root` takes another row of the materialised tile `source`.
+bool ProgramEmitter::reads_other_rows(ValueId root, ValueId source) const {
+  std::set<std::pair<ValueId, bool>> seen;
+  const auto visit = [&](auto&& self, ValueId id, bool local) -> bool {
+    for (const ValueId operand : tile_operands(program_, id)) {
+      if (!seen.insert({operand, local}).second) continue;
+      if (operand == source && !local) return true;
+      if (!is_materialised(program_, operand) &&
+          self(self, operand, local && keeps_row(program_, program_.node(operand))))
+        return true;
+    }
+    return false;
+  };
+  return visit(visit, root, keeps_row(program_, program_.node(root)));
+}
+
 // Whether `next` may be computed row by row right after the nests of the group.
 bool ProgramEmitter::local_to_rows(const std::vector<Nest>& group, const Nest& next) const {
   if (group.empty()) return true;
@@ -82,7 +98,10 @@ bool ProgramEmitter::local_to_rows(const std::vector<Nest>& group, const Nest& n
     }
   // A tile that is written where a loop carries it: the group must read the old one row by row.
   for (const Root& root : next.roots)
-    if (destinations_.count(root.tile) != 0 && space.rows > 1) return false;
+    if (const auto old = overwritten_.find(root.tile); old != overwritten_.end() && space.rows > 1)
+      for (const Nest& nest : group)
+        for (const Root& reader : nest.roots)
+          if (reads_other_rows(reader.tile, old->second)) return false;
   std::set<std::pair<ValueId, bool>> seen;
   const auto visit = [&](auto&& self, ValueId id, bool local) -> bool {
     for (const ValueId operand : tile_operands(program_, id)) {

@@ -97,6 +97,7 @@ class ProgramEmitter {
 
   // nest_emitter.cpp: rows, columns and tails.
   void emit_row_group(const std::vector<Nest>& nests);
+  bool reads_other_rows(ValueId root, ValueId source) const;
   bool local_to_rows(const std::vector<Nest>& group, const Nest& next) const;
   void emit_columns(const Nest& nest, const Point& row);
   void emit_down(const Nest& nest);
