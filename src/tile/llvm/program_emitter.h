@@ -81,7 +81,7 @@ class ProgramEmitter {
   Value* index_arithmetic(OpCode op, Value* a, Value* b);
   Value* load_index(const Node& node);
   Value* offset_address(const Node& node);
-  void emit_loop(ValueId id);
+  void emit_loop(ValueId id);  // this and what carried tiles need: loop_emitter.cpp
   void emit_carried_next(ValueId loop, const std::vector<Variable>& single, const std::vector<Memory>& memory);
   void emit_matmul_node(ValueId id);
   void emit_top_k(ValueId id);
@@ -95,7 +95,7 @@ class ProgramEmitter {
   void count_readers();
   bool reads_in_place(ValueId root, ValueId carried, const std::vector<ValueId>& from) const;
 
-  // nest_emitter.cpp: rows, columns and tails.
+  // nest_emitter.cpp: rows and columns; sweep.cpp: borders, vectors and tails.
   void emit_row_group(const std::vector<Nest>& nests);
   bool reads_other_rows(ValueId root, ValueId source) const;
   bool local_to_rows(const std::vector<Nest>& group, const Nest& next) const;
