@@ -99,6 +99,15 @@ TEST(Kernels, VerifyComparesWithTheReference) {
   }
 }
 
+// Offsets of groups are listed in the cases: a variation that they do not fit is no case.
+TEST(Kernels, VerifyLeavesOutVariationsThatTheOperatorRefuses) {
+  if (!kCompiler) GTEST_SKIP() << "no compiler module";
+  const Scratch scratch;
+  const Outcome o = run_program({"kernels", "verify", "grouped_gemm", "--random", "25", "--seed", "7"},
+                                {.environment = {{"XDG_CACHE_HOME", scratch.path()}}});
+  EXPECT_EQ(o.code, 0) << o.out << o.err;
+}
+
 TEST(Kernels, VerifyFailsWhatIsOutsideItsTolerance) {
   if (!kCompiler) GTEST_SKIP() << "no compiler module";
   const Scratch scratch;
