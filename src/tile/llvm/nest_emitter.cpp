@@ -45,6 +45,12 @@ bool ProgramEmitter::local_to_rows(const std::vector<Nest>& group, const Nest& n
   if (group.empty()) return true;
   const IterationSpace& space = group.back().space;
   if (!space.same_rows(next.space)) return false;
+  // A few short rows: sums of all of them first, or each row would wait for its own sum before it goes on, which takes
+  // longer than the rest of it.
+  const auto is_sum = [&](const Root& root) { return is_reduction(program_.node(root.tile).op); };
+  if (space.rows > 1 && space.columns <= 256 && space.rows * space.columns <= 4096 &&
+      std::any_of(group.back().roots.begin(), group.back().roots.end(), is_sum))
+    return false;
   std::set<ValueId> computed;
   for (const Nest& nest : group)
     for (const Root& root : nest.roots) {
