@@ -39,7 +39,7 @@ OpCase random_case(const Form& form, Random& random, int number) {
   const std::int64_t batch = random.between(1, 2), kv_heads = random.between(1, 2), width = form.width;
   const std::int64_t heads = kv_heads * form.groups;
   const std::int64_t rows = form.token ? 1 : random.often(7) ? random.between(2, 20) : random.between(60, 140);
-  std::int64_t columns = random.often(7) ? random.between(1, 70) : random.between(120, 300);
+  std::int64_t columns = random.often(7) ? random.between(1, 70) : random.between(120, 560);
   if (form.position) columns = std::max(columns, rows);
   const std::int64_t window = random.between(1, 90);
 

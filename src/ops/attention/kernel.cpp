@@ -15,8 +15,9 @@ namespace {
 
 constexpr std::int64_t kMaxWidth = 256;        // of a head
 constexpr std::int64_t kMaxGroups = 64;        // query heads of a kv head that are the rows of one tile
-constexpr std::int64_t kHeadsTogether = 4;     // in prompts
-constexpr std::int64_t kKeys = 64;             // of a block, prompts
+constexpr std::int64_t kHeadsTogether = 2;     // in prompts
+constexpr std::int64_t kRows = 64;             // of a block of a prompt
+constexpr std::int64_t kKeys = 256;            // of a block, prompts
 constexpr std::int64_t kKeysOfToken = 128;     // of a block, single tokens
 constexpr std::int64_t kWindowAlignment = 64;  // a window's first block starts at a multiple
 
@@ -58,7 +59,7 @@ tile::Program build(const Specialisation& s) {
   const Index window = windowed ? b.index_scalar("window") : Index(0);
 
   const std::int64_t together = token ? 1 : heads_together(groups);
-  const std::int64_t rows = token ? groups : together == 1 ? 128 : 64, block = token ? kKeysOfToken : kKeys;
+  const std::int64_t rows = token ? groups : kRows, block = token ? kKeysOfToken : kKeys;
 
   // Rows row … row + rows - 1 of heads head … head + together - 1 (or of all heads of one token).
   const auto part = [&](Index i, Index kv, Index head, Index row) {
