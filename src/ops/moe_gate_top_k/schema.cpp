@@ -71,6 +71,7 @@ void register_moe_gate_top_k(Registry& registry) {
   registry.add(std::move(schema));
   registry.set_reference("moe_gate_top_k", moe_gate_top_k_reference);
   registry.set_decomposition("moe_gate_top_k", moe_gate_top_k_decomposition());
+  registry.add_tile_kernel("moe_gate_top_k", moe_gate_top_k_kernel());
 }
 
 }  // namespace tilewright::ops
