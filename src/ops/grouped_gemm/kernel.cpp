@@ -8,10 +8,11 @@
 namespace tilewright::ops {
 namespace {
 
-constexpr std::int64_t kColumns = 64;    // of a block: rows of a matrix
-constexpr std::int64_t kFewRows = 8;     // of a group that reads its matrix in place
-constexpr std::int64_t kManyRows = 128;  // of a block of a larger group
-constexpr std::int64_t kInner = 256;     // of a block
+constexpr std::int64_t kColumns = 64;      // of a block: rows of a matrix
+constexpr std::int64_t kFewRows = 4;       // of a group that reads its matrix in place
+constexpr std::int64_t kManyRows = 128;    // of a block of a larger group
+constexpr std::int64_t kInner = 256;       // of a block of a larger group
+constexpr std::int64_t kLongInner = 2048;  // of matrices that are read in place
 
 tile::Program build(const Specialisation& s) {
   using namespace tile;
@@ -37,22 +38,22 @@ tile::Program build(const Specialisation& s) {
     b.loop("expert", 0, experts, 1, [&](Index expert) {
       const Index begin = bound(expert), end = max(begin, bound(expert + 1));
       const Index few = min(max(kFewRows + 1 - (end - begin), 0), 1);  // 1 for groups of few rows
-      const auto blocks = [&](const char* name, Index first, Index last, std::int64_t height) {
+      const auto blocks = [&](const char* name, Index first, Index last, std::int64_t height, std::int64_t length) {
         b.loop(name, first, last, height, [&](Index row) {
           const Index left = min(height, last - row);
           const Tile sums = b.loop(
-              "inner", 0, inner, kInner, {b.constant(0, height, kColumns)}, [&](Index k, const std::vector<Tile>& now) {
-                const Index some = min(kInner, inner - k);
-                const Tile left_block = b.view(x, {row, k}, {height, kInner}, valid(left, some));
-                const Tile matrix = b.view(weights, {expert, column, k}, {kColumns, kInner}, valid(width, some));
+              "inner", 0, inner, length, {b.constant(0, height, kColumns)}, [&](Index k, const std::vector<Tile>& now) {
+                const Index some = min(length, inner - k);
+                const Tile left_block = b.view(x, {row, k}, {height, length}, valid(left, some));
+                const Tile matrix = b.view(weights, {expert, column, k}, {kColumns, length}, valid(width, some));
                 return std::vector<Tile>{matmul_transposed(left_block, cast(matrix, s.dtype), now[0])};
               })[0];
           b.assemble(cast(sums, s.dtype), out, {row, column}, valid(left, width));
         });
       };
       const Index border = begin + (end - begin) * few;
-      blocks("few", begin, border, kFewRows);
-      blocks("row", border, end, kManyRows);
+      blocks("few", begin, border, kFewRows, kLongInner);
+      blocks("row", border, end, kManyRows, kInner);
     });
     zero("behind", max(bound(experts), bound(0)), rows);
   });
