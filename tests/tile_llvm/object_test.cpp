@@ -105,5 +105,12 @@ TEST_F(CompiledObjects, WrongTextsAreRefused) {
   EXPECT_FALSE(compile_text(good, "avx2").at("code").empty());
 }
 
+// LLVM's answer to what it cannot do is to end the process.
+TEST_F(CompiledObjects, AFatalErrorInsideLlvmIsAnErrorOfOneCompilation) {
+  const std::string good = print(lower(tempting(), {}));
+  EXPECT_THROW(compile_text(good, "avx2", "fault=fatal_error"), std::runtime_error);
+  EXPECT_FALSE(compile_text(good, "avx2").at("code").empty());
+}
+
 }  // namespace
 }  // namespace tilewright::tile

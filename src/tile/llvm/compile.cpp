@@ -1,8 +1,11 @@
 #include "tile/llvm/compile.h"
 
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
@@ -46,6 +49,25 @@ Options parse_options(const char* text) {
   return out;
 }
 
+[[noreturn]] void refuse(const std::string& program, const std::string& found) {
+  fail({.what = "LLVM could not compile a tile program",
+        .where = "tile compiler, program " + program,
+        .expected = "code",
+        .found = found.substr(0, 500),
+        .fix = "report this program; its operator still runs its decomposition"});
+}
+
+// LLVM ends the process after calling this, unless it is left by an exception.
+void leave_fatal_error(void*, const char* reason, bool) { throw std::runtime_error(reason); }
+
+// What LLVM has to say of errors (inline assembly, instruction selection) instead of printing it and exiting.
+void collect_error(const llvm::DiagnosticInfo* info, void* text) {
+  if (info->getSeverity() != llvm::DS_Error) return;
+  llvm::raw_string_ostream stream(*static_cast<std::string*>(text));
+  llvm::DiagnosticPrinterRawOStream printer(stream);
+  info->print(printer);
+}
+
 void compile(const char* text, const char* level_name, const char* option_text,
              const std::function<void(const std::string&, const char*)>& accept) {
   const Options options = parse_options(option_text);
@@ -56,7 +78,9 @@ void compile(const char* text, const char* level_name, const char* option_text,
   for (const Node& node : program.nodes) planned = planned || node.plan.nest != kNone;
   if (!planned) program = vectorise(fuse(std::move(program)), level.lanes);
   llvm::TargetMachine& machine = target_machine(level);
+  std::string errors;
   llvm::LLVMContext context;
+  context.setDiagnosticHandlerCallBack(collect_error, &errors);
   llvm::Module module(program.name, context);
   module.setTargetTriple(std::string(level.triple));
   module.setDataLayout(machine.createDataLayout());
@@ -73,6 +97,7 @@ void compile(const char* text, const char* level_name, const char* option_text,
           .fix = "report this program"});
   static std::mutex mutex;  // a TargetMachine serves one compilation at a time
   const std::lock_guard lock(mutex);
+  if (options.fault == "fatal_error") llvm::report_fatal_error("planted");
   optimise(module, machine);
   if (options.ir) {
     std::string ir;
@@ -84,7 +109,9 @@ void compile(const char* text, const char* level_name, const char* option_text,
     const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(module);
     accept(object_code(*copy, machine, true), "assembly");
   }
-  accept(object_code(module, machine, false), "code");
+  const std::string code = object_code(module, machine, false);
+  if (!errors.empty()) refuse(program.name, errors);
+  accept(code, "code");
 }
 
 }  // namespace
@@ -95,6 +122,12 @@ extern "C" int tilewright_llvm_compile(const char* program_text, const char* lev
                                                       const char* what),
                                        void* user) {
   try {
+    // One handler for the process: it is the module's own LLVM, since nothing else links it.
+    static const bool installed = [] {
+      llvm::install_fatal_error_handler(tilewright::tile::llvm_back_end::leave_fatal_error, nullptr);
+      return true;
+    }();
+    (void)installed;
     tilewright::tile::llvm_back_end::compile(
         program_text, level, options,
         [&](const std::string& bytes, const char* what) { accept(user, bytes.data(), bytes.size(), what); });
