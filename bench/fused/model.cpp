@@ -63,18 +63,13 @@ class Pass {
 void add_outside_linear(FusedBench& bench, ModelRun& engine, const Model& model, const std::string& regime,
                         const Pass::Work& work, double bar) {
   LimitsRun& run = bench.run;
-  const std::string what = fmt::format("outside linear {} {}", model.name, regime),
-                    by_difference = what + ", by difference";
-  if (!run.wants_any({what, by_difference})) return;
+  const std::string what = fmt::format("outside linear {} {}", model.name, regime);
+  if (!run.wants(what)) return;
   Pass eager(engine, {}), fused(engine, ops::Switches::parse(engine.operators(), bench.options.fuse));
   run.settle();
   run.compare(
       {.what = what, .unit = "ms", .unit_size = 1e-3, .bar = bar},
       {{"fused", [&] { return fused.parts(work).second; }}, {"eager", [&] { return eager.parts(work).second; }}});
-  // Events before every launch cost more where launches are many: a second opinion without them.
-  run.compare({.what = by_difference, .unit = "ms", .unit_size = 1e-3},
-              {{"fused", [&] { return fused.whole_seconds(work) - fused.parts(work).first; }},
-               {"eager", [&] { return eager.whole_seconds(work) - eager.parts(work).first; }}});
   for (Pass* pass : {&eager, &fused})
     run.note(fmt::format("{}, {}", what, pass == &eager ? "eager" : "fused"), pass->timer().table(12),
              pass->timer().json());
@@ -99,9 +94,7 @@ void add_model(FusedBench& bench, const Model& model) {
                 .at_most = true},
                1, [&] { return static_cast<double>(compiled); });
   const std::string outside = fmt::format("outside linear {} ", model.name);
-  if (!run.wants_any({outside + "prefill 512", outside + "decode at 64", outside + "prefill 512, by difference",
-                      outside + "decode at 64, by difference"}))
-    return;
+  if (!run.wants_any({outside + "prefill 512", outside + "decode at 64"})) return;
   ModelRun engine(bench.program, "host", run.options().threads, model.shape, 512);
   add_outside_linear(bench, engine, model, "prefill 512", {.tokens = 512}, 3);
   add_outside_linear(bench, engine, model, "decode at 64", {.context = 64, .passes = 4}, 4);
