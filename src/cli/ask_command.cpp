@@ -165,7 +165,8 @@ void write_report(const Options& options, engine::Session& session, const engine
                                    {"threads", session.device().threads()},
                                    {"seed", request.sampling.seed},
                                    {"fused", fused_json(session.fallbacks())},
-                                   {"fallbacks", fallbacks_json(session.fallbacks())}}});
+                                   {"fallbacks", fallbacks_json(session.fallbacks())},
+                                   {"tuning", tuning_json(session.tuner())}}});
 }
 
 void run(const Options& options) {
@@ -197,6 +198,7 @@ void run(const Options& options) {
   answer.add(text->finish());
   answer.end_line();
   print_figures(session, request, result, options, session.device().threads());
+  std::fputs(tuning_text(session.tuner()).c_str(), stderr);
   std::fputs(fusion_text(session.fallbacks()).c_str(), stderr);
   write_report(options, session, request, result, answer.text());
   if (result.reason == engine::FinishReason::interrupted) throw ExitCode{130};

@@ -72,7 +72,8 @@ void write(const Options& options, const engine::CheckResult& r, engine::Session
                                                         {"greedy_equal", r.greedy_equal},
                                                         {"first_difference", difference_json(r.first_difference)},
                                                         {"fused", fused_json(session.fallbacks())},
-                                                        {"fallbacks", fallbacks_json(session.fallbacks())}}});
+                                                        {"fallbacks", fallbacks_json(session.fallbacks())},
+                                                        {"tuning", tuning_json(session.tuner())}}});
 }
 
 void run(const Options& options) {
@@ -84,6 +85,7 @@ void run(const Options& options) {
   for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
   const engine::CheckResult result = engine::check_golden(session, golden);
   print(result, session, golden);
+  std::fputs(tuning_text(session.tuner()).c_str(), stdout);
   std::fputs(fusion_text(session.fallbacks()).c_str(), stdout);
   write(options, result, session);
   if (result.verdict == engine::Verdict::different) throw ExitCode{1};

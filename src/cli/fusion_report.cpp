@@ -1,5 +1,7 @@
 #include "cli/fusion_report.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "report/table.h"
@@ -64,6 +66,26 @@ Json fallbacks_json(const ops::FallbackLog& log) {
   for (const auto& [key, count] : log.counts())
     out.push_back({{"op", key.op}, {"candidate", key.candidate}, {"reason", key.reason}, {"count", count}});
   return out;
+}
+
+std::string tuning_text(const ops::Tuner* tuner) {
+  if (!tuner) return {};
+  const ops::Tuner::Report& r = tuner->report();
+  const std::string file = tuner->store().file().string();
+  if (r.measured == 0) return r.classes == 0 ? std::string() : fmt::format("--fuse auto: decided by {}\n", file);
+  return fmt::format("--fuse auto: measured {} kernel{} for {} kind{} of calls in {:.2f} s, {}\n", r.kernels,
+                     r.kernels == 1 ? "" : "s", r.measured, r.measured == 1 ? "" : "s", r.seconds,
+                     r.stored ? "stored in " + file : "not stored: the cache's folder cannot be written");
+}
+
+Json tuning_json(const ops::Tuner* tuner) {
+  if (!tuner) return nullptr;
+  const ops::Tuner::Report& r = tuner->report();
+  return {{"classes", r.classes},
+          {"measured", r.measured},
+          {"kernels", r.kernels},
+          {"seconds", r.seconds},
+          {"file", r.stored ? Json(tuner->store().file().string()) : Json()}};
 }
 
 }  // namespace tilewright::cli

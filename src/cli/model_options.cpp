@@ -53,8 +53,10 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool with_dummy
   command.add_option("--threads", options.threads, "Processor threads, the caller counted (default: all)")
       ->check(CLI::Range(1, kMostThreads));
   command
-      .add_option("--fuse", options.fuse,
-                  "Composite operators that may run a fused kernel: none, all or names, comma separated")
+      .add_option(
+          "--fuse", options.fuse,
+          "Composite operators that may run a fused kernel: none, all or names, comma separated; auto: what was "
+          "measured to be faster here, measured now if it never was")
       ->capture_default_str();
   command.add_option("--report-file", options.report_file, "Write a JSON report to this file");
   if (!with_dummy) return;

@@ -63,6 +63,7 @@ std::string_view finish_reason_name(FinishReason reason) {
 GenerateResult generate(Session& session, const GenerateRequest& request) {
   check_sampling(request.sampling);
   const Plan plan = plan_lengths(session.model().info(), request);
+  session.prepare(1, static_cast<std::int64_t>(request.prompt.size()), plan.reserve);
   session.begin(1, plan.reserve);
   session.device().synchronize();
 

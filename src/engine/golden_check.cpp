@@ -124,6 +124,8 @@ CheckResult check_golden(Session& session, const hub::Golden& golden) {
   CheckResult out;
   out.dtype = session.model().info().dtype;
   set_bound(golden, out);
+  const std::int64_t prompt = golden.input_ids.shape[1];
+  session.prepare(golden.input_ids.shape[0], prompt, prompt + golden.greedy_ids.shape[1]);
   compare_logits(session, golden, out);
   compare_greedy(session, golden, out);
   judge(out);

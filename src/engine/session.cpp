@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "engine/tune.h"
 #include "models/core/decoder_model.h"
 
 namespace tilewright::engine {
@@ -16,14 +17,28 @@ constexpr const char* kBestPath = "greedy";
 Session::Session(const Program& program, const SessionOptions& options) {
   device_ = program.devices.open(options.device, options.device_options);
   const double start = device_->now();
-  const ops::Switches switches = ops::Switches::parse(program.operators, options.fuse);
+  std::string fuse = options.fuse;
+  if (take_auto(fuse))
+    tuner_ = std::make_unique<ops::Tuner>(ops::TuningStore(ops::user_tuning_folder(), tuning_device(*device_)));
+  const ops::Switches switches = ops::Switches::parse(program.operators, fuse);
   context_ = std::make_unique<ops::Context>(program.operators, device_->default_stream(), switches,
                                             switches.any() ? &fallbacks_ : nullptr);
+  context_->set_chooser(tuner_.get());
   model_ = options.dummy_shape.empty()
                ? models::load_model(*context_, program.families, options.model, options.load)
                : models::make_dummy_model(*context_, program.families, options.dummy_shape, options.load);
   device_->synchronize();
   load_seconds_ = device_->now() - start;
+}
+
+ops::FallbackLog Session::fallbacks() const {
+  ops::FallbackLog out = fallbacks_;
+  if (tuner_) tuner_->add_counts(out);
+  return out;
+}
+
+void Session::prepare(std::int64_t batch, std::int64_t prompt, std::int64_t length) {
+  if (tuner_) prepare_calls(*tuner_, *context_, *model_, {batch, prompt, length});
 }
 
 void Session::begin(std::int64_t batch, std::int64_t length) {

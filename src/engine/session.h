@@ -12,6 +12,7 @@
 #include "engine/program.h"
 #include "models/core/model.h"
 #include "ops/core/observer.h"
+#include "ops/core/tuning/tuner.h"
 #include "tensor/host_tensor.h"
 
 namespace tilewright::engine {
@@ -22,7 +23,7 @@ struct SessionOptions {
   models::LoadOptions load = {};
   std::string device = "host";
   runtime::DeviceOptions device_options = {};
-  std::string fuse = "none";  // as Switches::parse
+  std::string fuse = "none";  // as Switches::parse; "auto" in the list: what was measured to be faster
 };
 
 class Session {
@@ -36,7 +37,12 @@ class Session {
   ops::Context& context() { return *context_; }
   double load_seconds() const { return load_seconds_; }  // on the device's clock
   // Composites that were switched on but ran their decomposition, with counts. Empty if none is on.
-  const ops::FallbackLog& fallbacks() const { return fallbacks_; }
+  ops::FallbackLog fallbacks() const;
+  // With "auto": measures what no stored decision covers of this work (tune.h), apart from load time and passes, and
+  // gets kernels ready. Else nothing. Call it before `begin`.
+  void prepare(std::int64_t batch, std::int64_t prompt, std::int64_t length);
+  // What "auto" decided by; null without it.
+  const ops::Tuner* tuner() const { return tuner_.get(); }
 
   // Begins `batch` new sequences with room for `length` positions (rounded up to a bucket). Throws Error if memory does
   // not suffice.
@@ -61,6 +67,7 @@ class Session {
  private:
   std::shared_ptr<runtime::Device> device_;
   ops::FallbackLog fallbacks_;
+  std::unique_ptr<ops::Tuner> tuner_;
   std::unique_ptr<ops::Context> context_;
   std::unique_ptr<models::Model> model_;
   double load_seconds_ = 0;

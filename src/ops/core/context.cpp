@@ -52,10 +52,36 @@ Tensors run_without_kernel(Context& context, const OpCall& call) {
   return outputs;
 }
 
+Tensors run_as_chosen(Context& context, Chooser& chooser, const OpCall& call) {
+  const Candidate* kernel = chooser.choose(context, call);
+  if (!kernel) return call.op.decomposition.run(context, call);
+  std::string reason;
+  if (kernel->attempt) {
+    Tensors outputs = allocate_outputs(context, call);
+    reason = kernel->attempt(context, OpCall{call.op, call.inputs, call.attributes, outputs.span()});
+    if (reason.empty()) {
+      watch_fused(context, call, kernel->name);
+      return outputs;
+    }
+  } else {
+    if (kernel->refuse) reason = kernel->refuse(context, call);
+    if (reason.empty()) {
+      watch_fused(context, call, kernel->name);
+      return run_candidate(context, call, *kernel);
+    }
+  }
+  watch_refusal(context, call, kernel->name, reason);
+  chooser.refused(call, reason);
+  return call.op.decomposition.run(context, call);
+}
+
 Tensors select_and_run(Context& context, const OpCall& call) {
   const std::vector<Candidate>* candidates = call.op.candidates_for(context.kernel_family());
   const bool composite = call.op.schema.kind == OpKind::composite;
-  if (composite && !context.switches().on(call.op)) return call.op.decomposition.run(context, call);
+  if (composite && !context.switches().on(call.op)) {
+    if (Chooser* chooser = context.chooser()) return run_as_chosen(context, *chooser, call);
+    return call.op.decomposition.run(context, call);
+  }
   std::string reasons;
   for (std::size_t i = 0; candidates && i < candidates->size(); ++i) {
     const Candidate& candidate = (*candidates)[i];

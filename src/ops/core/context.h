@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "ops/core/chooser.h"
 #include "ops/core/observer.h"
 #include "ops/core/registry.h"
 #include "ops/core/switches.h"
@@ -32,6 +33,9 @@ class Context {
   const Switches& switches() const { return switches_; }
   Observer* observer() const { return observer_; }
   const char* path() const { return path_; }
+  // Decides about composites whose switch is off; null: they run their decomposition. Must outlive its use here.
+  Chooser* chooser() const { return chooser_; }
+  void set_chooser(Chooser* chooser) { chooser_ = chooser; }
 
   Tensor empty(DType dtype, const Shape& shape) { return runtime::empty(*stream_, dtype, shape); }
   // Sets launch.path and hands it to the rewriter or the stream; observers see it.
@@ -46,6 +50,7 @@ class Context {
   Switches switches_;
   Observer* observer_;
   Rewriter* rewriter_;
+  Chooser* chooser_ = nullptr;
   std::string kernel_family_;
   const char* path_ = "";
 };
@@ -66,7 +71,8 @@ class PathScope {
 
 // Calls an operator: infers its outputs, selects how to run it and submits the launches. Small ops: the first candidate
 // of the device's kernel family that does not refuse; none left is an Error with all reasons. Composite ops: if
-// switched on, the first kernel that does not refuse; otherwise the decomposition. On a device that does not compute, a
+// switched on, the first kernel that does not refuse; else what the context's chooser says, if there is one; otherwise
+// the decomposition. On a device that does not compute, a
 // small op without a candidate becomes one launch without a kernel.
 Tensors call_all(Context& context, OpName op, std::initializer_list<Tensor> inputs, const Attributes& attributes = {});
 Tensors call_all(Context& context, OpName op, std::span<const Tensor> inputs, const Attributes& attributes = {});

@@ -54,6 +54,8 @@ class FallbackLog : public Observer {
  public:
   void fused(const OpCall& call, std::string_view candidate) override;
   void refused(const OpCall& call, std::string_view candidate, const std::string& reason) override;
+  // Calls that were counted elsewhere: a kernel, or null and why it was the decomposition.
+  void add(const Op& op, const Candidate* kernel, const std::string& reason, long count);
   struct Key {
     std::string op, candidate, reason;
     auto operator<=>(const Key&) const = default;

@@ -59,6 +59,19 @@ void FallbackLog::fused(const OpCall& call, std::string_view candidate) {
   fused_.push_back({&call.op, candidate, 1});
 }
 
+void FallbackLog::add(const Op& op, const Candidate* kernel, const std::string& reason, long count) {
+  if (!kernel) {
+    counts_[{op.schema.name, "decomposition", reason}] += count;
+    return;
+  }
+  for (Fused& known : fused_)
+    if (known.op == &op && known.candidate.data() == kernel->name.data()) {
+      known.count += count;
+      return;
+    }
+  fused_.push_back({&op, kernel->name, count});
+}
+
 void FallbackLog::refused(const OpCall& call, std::string_view candidate, const std::string& reason) {
   ++counts_[{call.op.schema.name, std::string(candidate), reason}];
 }
@@ -83,7 +96,7 @@ Switches Switches::parse(const Registry& registry, const std::string& list) {
     } else {
       fail({.what = "no composite operator of that name",
             .where = "--fuse",
-            .expected = "none, all or some of " + known,
+            .expected = "none, all, auto or some of " + known,
             .found = name,
             .fix = ""});
     }
