@@ -2,7 +2,7 @@
 // what is switched on by itself against none.
 #include <fmt/format.h>
 
-#include "base/error.h"
+#include "engine/tune.h"
 #include "fused/row_groups.h"
 #include "support/launch_timer.h"
 #include "support/model_run.h"
@@ -45,6 +45,10 @@ class Pass {
     return {linear / work.passes, others / work.passes};
   }
   const LaunchTimer& timer() const { return timer_; }
+  void choose_by(ops::Chooser& chooser) {
+    plain_.set_chooser(&chooser);
+    watched_.set_chooser(&chooser);
+  }
   void forget() { timer_.clear(); }
 
  private:
@@ -118,15 +122,21 @@ void add_automatic(FusedBench& bench, const std::string& name, const std::string
   std::vector<std::string> names;
   for (const Regime& regime : regimes) names.push_back(row_name(regime));
   if (!run.wants_any(names)) return;
-  ops::Switches switches;
-  try {
-    switches = ops::Switches::parse(bench.program.operators, bench.options.automatic);
-  } catch (const Error& error) {
-    return run.not_run(fmt::format("--fuse {} {}", bench.options.automatic, name), error.text().what);
-  }
+  std::string switches = bench.options.automatic;
+  const bool tuned = engine::take_auto(switches);
   ModelRun engine(bench.program, "host", run.options().threads, shape, 1024);
   engine.fill_cache();
-  Pass none(engine, {}), automatic(engine, switches);
+  ops::Tuner tuner(ops::TuningStore({}, engine::tuning_device(engine.device())));  // a first run, measured anew
+  Pass none(engine, {}), automatic(engine, ops::Switches::parse(bench.program.operators, switches));
+  if (tuned) {
+    automatic.choose_by(tuner);
+    for (const Regime& regime : regimes)
+      engine::prepare_calls(tuner, engine.context(), engine.model(),
+                            {1, regime.work.tokens ? regime.work.tokens : regime.work.context,
+                             regime.work.tokens ? regime.work.tokens : regime.work.context + 16});
+    fmt::print("{}: {} kernels measured for {} kinds of calls in {:.2f} s\n", name, tuner.report().kernels,
+               tuner.report().measured, tuner.report().seconds);
+  }
   for (const Regime& regime : regimes) {
     run.settle();
     run.compare({.what = row_name(regime), .unit = "ms", .unit_size = 1e-3, .bar = 1, .claimed_only = true},

@@ -10,6 +10,7 @@
 #include "cli/kernel_cases.h"
 #include "cli/kernels_bench.h"
 #include "cli/kernels_show.h"
+#include "cli/kernels_tuning.h"
 #include "cli/kernels_verify.h"
 #include "engine/program.h"
 #include "ops/core/code_generator.h"
@@ -86,7 +87,7 @@ void print(const Json& found) {
 
 void add_kernels_command(CLI::App& app) {
   auto* command =
-      app.add_subcommand("kernels", "Kernels written or derived as tile programs: list, show, verify, bench");
+      app.add_subcommand("kernels", "Kernels written or derived as tile programs: list, show, verify, bench, tuning");
   auto options = std::make_shared<Options>();
   command->add_option("--format", options->format, "text or json")
       ->check(CLI::IsMember({"text", "json"}))
@@ -95,6 +96,7 @@ void add_kernels_command(CLI::App& app) {
   add_kernels_show(*command);
   add_kernels_verify(*command);
   add_kernels_bench(*command);
+  add_kernels_tuning(*command);
   command->require_subcommand(0, 1);
   command->footer("A derived kernel is called OPERATOR.derived. `tilewright kernels SUBCOMMAND --help` says more.");
   command->callback([command, options] {

@@ -196,6 +196,63 @@ TEST(Fuse, SaysWhichCompositesRanAsKernelsAndWhyOthersDidNot) {
   EXPECT_TRUE(counted) << fallbacks;
 }
 
+TEST(Fuse, AutoMeasuresOnceAndKeepsWhatItFound) {
+  if (!kCompiler) GTEST_SKIP() << "no compiler module";
+  const Scratch scratch;
+  const RunOptions options{.environment = {{"XDG_CACHE_HOME", scratch.path()}}};
+  const fs::path file = scratch.path() / "report.json";
+  const std::vector<std::string> ask{"ask",           kBard,  "--prompt",         "To be, or not",
+                                     "--dtype",       "f32",  "--threads",        "1",
+                                     "--temperature", "0",    "--max-new-tokens", "8",
+                                     "--fuse",        "auto", "--report-file",    file};
+  const Outcome first = run_program(ask, options);
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_NE(first.err.find("--fuse auto: measured"), std::string::npos) << first.err;
+  EXPECT_NE(first.err.find("composite"), std::string::npos) << first.err;
+  const Json measured = read_json_file(file)["result"]["tuning"];
+  EXPECT_GT(measured["measured"], 0);
+  EXPECT_GT(measured["seconds"], 0);
+  ASSERT_TRUE(measured["file"].is_string());
+  const std::string stored = read_text_file(measured["file"].get<std::string>());
+  EXPECT_EQ(fs::path(measured["file"].get<std::string>()).parent_path(), scratch.path() / "tilewright/tuning");
+
+  const Outcome second = run_program(ask, options);
+  EXPECT_NE(second.err.find("--fuse auto: decided by"), std::string::npos) << second.err;
+  EXPECT_EQ(read_json_file(file)["result"]["tuning"]["measured"], 0);
+  EXPECT_EQ(read_text_file(measured["file"].get<std::string>()), stored);
+  EXPECT_EQ(first.out, second.out);
+
+  const Outcome json = run_program({"kernels", "tuning", "--threads", "1", "--format", "json"}, options);
+  ASSERT_EQ(json.code, 0) << json.err;
+  EXPECT_EQ(Json::parse(json.out)["decisions"], Json::parse(stored)["decisions"]);
+  const Outcome text = run_program({"kernels", "tuning", "--threads", "1"}, options);
+  for (const char* part : {"qk_norm_rope", "decomposition", "chosen", "times faster"})
+    EXPECT_NE(text.out.find(part), std::string::npos) << text.out;
+}
+
+TEST(Fuse, AutoServesWhereNothingCanBeStoredOrCompiled) {
+  const Scratch scratch;
+  RunOptions options = without_compiler(scratch);
+  options.environment["TILEWRIGHT_ISA"] = "generic";
+  const std::vector<std::string> ask{"ask", kBard, "--prompt", "To be", "--max-new-tokens", "3", "--fuse", "auto"};
+  const Outcome generic = run_program(ask, options);
+  EXPECT_EQ(generic.code, 0) << generic.err;
+  EXPECT_NE(generic.err.find("avx2, avx512, avx512_bf16"), std::string::npos) << generic.err;  // why nothing fuses
+  options = without_compiler(scratch);
+  options.environment["XDG_CACHE_HOME"] = "/proc/none";
+  const Outcome unwritable = run_program(ask, options);
+  EXPECT_EQ(unwritable.code, 0) << unwritable.err;
+  if (fs::exists(TILEWRIGHT_BINARY_DIR "/lib/tilewright/kernels"))
+    EXPECT_NE(unwritable.err.find("not stored"), std::string::npos) << unwritable.err;
+  const Outcome nothing = run_program({"kernels", "tuning"}, options);
+  EXPECT_EQ(nothing.code, 0) << nothing.err;
+  EXPECT_NE(nothing.out.find("Nothing is decided yet"), std::string::npos) << nothing.out;
+  const Outcome null = run_program({"ask", kBard, "--prompt", "To be", "--max-new-tokens", "3", "--fuse", "auto",
+                                    "--device", "null", "--temperature", "0"},
+                                   options);
+  EXPECT_EQ(null.code, 0) << null.err;
+}
+
 TEST(Fuse, ManyProcessesMayCompileTheSameKernelsAtOnce) {
   if (!kCompiler) GTEST_SKIP() << "no compiler module";
   const Scratch scratch;

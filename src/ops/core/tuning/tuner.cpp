@@ -36,7 +36,6 @@ void Tuner::prepare(const Registry& registry, runtime::Stream& stream, std::span
   context.set_chooser(this);
   const double start = device.now();
   int measured = 0;
-  forget(true);
   for (const SeenCall& seen : calls) {
     const OpCall call = seen.call();
     const std::vector<Candidate>* candidates = call.op.candidates_for(context.kernel_family());

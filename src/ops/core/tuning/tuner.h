@@ -45,7 +45,8 @@ class Tuner : public Chooser {
   explicit Tuner(TuningStore store, Measure measure = time_call);
 
   // Measures the classes among these calls for which no decision is stored, in this order, with what is decided
-  // already, and stores the outcome; loads the code of kernels that were chosen. On a device that does not compute,
+  // already, and stores the outcome; loads the code of kernels that were chosen, so that these calls are known when
+  // they come. What is measured lets calls of earlier prepares be looked up anew. On a device that does not compute,
   // nothing is measured. Submits to `stream` and waits.
   void prepare(const Registry& registry, runtime::Stream& stream, std::span<const SeenCall> calls);
 

@@ -20,6 +20,7 @@ namespace {
 
 constexpr const char* kFormat = "tilewright-tuning-1";
 constexpr const char* kEnding = ".json";
+constexpr const char* kLock = ".lock";
 
 // Held while a file is merged and written. Without it two writers could lose each other's decisions, no more: they
 // would be measured again.
@@ -46,7 +47,10 @@ void remove_oldest(const std::filesystem::path& folder, std::size_t most) {
     if (entry.path().extension() == kEnding) files.emplace_back(entry.last_write_time(error), entry.path());
   if (files.size() <= most) return;
   std::sort(files.begin(), files.end());
-  for (std::size_t i = 0; i < files.size() - most; ++i) std::filesystem::remove(files[i].second, error);
+  for (std::size_t i = 0; i < files.size() - most; ++i) {
+    std::filesystem::remove(files[i].second, error);
+    std::filesystem::remove(files[i].second.string() + kLock, error);
+  }
 }
 
 }  // namespace
@@ -134,7 +138,7 @@ bool TuningStore::save() {
   std::filesystem::create_directories(folder_.parent_path(), error);
   mkdir(folder_.c_str(), 0700);
   const std::filesystem::path path = file();
-  const Lock lock(path.string() + ".lock");
+  const Lock lock(path.string() + kLock);
   const std::set<std::string> ours(added_.begin(), added_.end());
   std::vector<const Decision*> kept;
   std::vector<Decision> others = read_tuning_file(path, device_);
