@@ -69,7 +69,7 @@ Json fallbacks_json(const ops::FallbackLog& log) {
 }
 
 std::string tuning_text(const ops::Tuner* tuner) {
-  if (!tuner) return {};
+  if (!tuner || tuner->store().decisions().empty()) return {};
   const ops::Tuner::Report& r = tuner->report();
   const std::string file = tuner->store().file().string();
   if (r.measured == 0) return r.classes == 0 ? std::string() : fmt::format("--fuse auto: decided by {}\n", file);

@@ -270,12 +270,14 @@ TEST_F(Tuning, BrokenFilesAreIgnoredAndWrittenAnew) {
   EXPECT_EQ(measured, 2);
   EXPECT_EQ(store().decisions().size(), 2u);
   // One decision that does not fit costs that one alone, and a choice that nobody knows is none.
-  for (const auto& [pointer, value] : std::map<std::string, Json>{{"/decisions/0/choice", "narrow.z"},
-                                                                  {"/decisions/0/call", 1},
-                                                                  {"/decisions/0/arms", Json::array()},
-                                                                  {"/decisions/0/arms/0/median_s", -1},
-                                                                  {"/decisions/0/arms/0/name", std::string(3000, 'x')},
-                                                                  {"/decisions/0/arms/1/gain_interval", {1, "2"}}}) {
+  for (const auto& [pointer, value] :
+       std::multimap<std::string, Json>{{"/decisions/0/choice", "narrow.z"},
+                                        {"/decisions/0/call", 1},
+                                        {"/decisions/0/call", "\x1b[2J"},
+                                        {"/decisions/0/arms", Json::array()},
+                                        {"/decisions/0/arms/0/median_s", -1},
+                                        {"/decisions/0/arms/0/name", std::string(3000, 'x')},
+                                        {"/decisions/0/arms/1/gain_interval", {1, "2"}}}) {
     Json other = json;
     other[Json::json_pointer(pointer)] = value;
     std::ofstream(file) << other.dump();

@@ -29,8 +29,12 @@ std::size_t rank_of_interval(std::size_t n) {
   return k;
 }
 
-bool short_text(const Json& json, const char* key) {
-  return json.contains(key) && json[key].is_string() && json[key].get_ref<const std::string&>().size() <= kLongestText;
+// Of a length that ours have, and nothing that would act on a terminal.
+bool plain_text(const Json& json, const char* key) {
+  if (!json.contains(key) || !json[key].is_string()) return false;
+  const std::string& text = json[key].get_ref<const std::string&>();
+  return text.size() <= kLongestText &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
 bool positive(const Json& json, const char* key) {
@@ -96,7 +100,7 @@ Json decision_to_json(const Decision& d) {
 }
 
 std::optional<Decision> decision_from_json(const Json& json) {
-  if (!json.is_object() || !short_text(json, "call") || !short_text(json, "choice") || !json.contains("rounds") ||
+  if (!json.is_object() || !plain_text(json, "call") || !plain_text(json, "choice") || !json.contains("rounds") ||
       !json["rounds"].is_number_integer() || !json.contains("arms") || !json["arms"].is_array() ||
       json["arms"].size() > kMostArms)
     return {};
@@ -106,7 +110,7 @@ std::optional<Decision> decision_from_json(const Json& json) {
   out.rounds = static_cast<int>(std::clamp<std::int64_t>(json["rounds"].get<std::int64_t>(), 0, 1'000'000));
   bool known = false;
   for (const Json& one : json["arms"]) {
-    if (!one.is_object() || !short_text(one, "name") || !positive(one, "median_s") || !positive(one, "gain")) return {};
+    if (!one.is_object() || !plain_text(one, "name") || !positive(one, "median_s") || !positive(one, "gain")) return {};
     DecidedArm arm{one["name"], one["median_s"], {}};
     arm.gain.median = arm.gain.low = arm.gain.high = one["gain"];
     if (one.contains("gain_interval")) {
