@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <fstream>
+#include <set>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
@@ -70,6 +71,33 @@ TEST(CallClass, NearestIsNeverASingleRowForSeveral) {
   EXPECT_TRUE(std::isinf(class_distance({4}, {512})));
   EXPECT_EQ(class_form("op bf16[~1,~512,64]c").form, class_form("op bf16[~4,~16,64]c").form);
   EXPECT_NE(class_form("op bf16[~1,~512,64]c").form, class_form("op bf16[~1,~512,65]c").form);
+}
+
+TEST(CallClass, GeometriesThatDifferHaveOtherNumbers) {
+  const Program program;
+  const auto device = program.devices.open("null");
+  std::set<std::uint64_t> seen;
+  std::size_t calls = 0;
+  const auto see = [&](const std::vector<Tensor>& inputs, const Attributes& attributes) {
+    seen.insert(geometry_hash({*program.operators.find("attention"), inputs, attributes, {}}));
+    ++calls;
+  };
+  const auto empty = [&](DType dtype, const Shape& shape) {
+    return runtime::empty(device->default_stream(), dtype, shape);
+  };
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (std::int64_t rows = 1; rows <= 16; ++rows)
+      for (std::int64_t width = 1; width <= 16; ++width)
+        for (const std::int64_t window : {0, 1, 128}) {
+          const Tensor x = empty(dtype, {rows, 17, width}), y = empty(dtype, {width});
+          const Attributes attributes{{"window", window}};
+          see({x, y}, attributes);
+          see({y, x}, attributes);
+          see({x, Tensor(), y}, attributes);
+          see({x.transpose(0, 1), y}, attributes);
+          see({x.unsqueeze(0), y}, attributes);
+        }
+  EXPECT_EQ(seen.size(), calls);
 }
 
 // A composite "wide" that calls a composite "narrow", each with two kernels, on the host. The decomposition and the

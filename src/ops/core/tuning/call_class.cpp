@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -36,13 +37,29 @@ char memory_order(const Tensor& t) {
   return t.rank() > 0 && t.strides().back() == 1 ? 's' : 'x';
 }
 
-constexpr std::uint64_t kPrime = 0x9e3779b97f4a7c15ull, kOther = 0xc2b2ae3d27d4eb4full;
-
-std::uint64_t mixed(std::uint64_t x) {
-  x ^= x >> 32;
-  x *= 0xd6e8feb86659fd93ull;
-  return x ^ (x >> 32);
+constexpr std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
 }
+
+// Odd random weights, one for each place in a call's geometry.
+constexpr std::array<std::uint64_t, 256> kWeights = [] {
+  std::array<std::uint64_t, 256> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = mixed((i + 1) * 0x9e3779b97f4a7c15ull) | 1;
+  return out;
+}();
+
+// A weighted sum: the multiplications do not wait for each other, and this runs once a call.
+class GeometryHash {
+ public:
+  void add(std::uint64_t value) { sum_ += (value + 1) * kWeights[next_++ & 255]; }
+  std::uint64_t value() const { return mixed(sum_ + next_); }
+
+ private:
+  std::uint64_t sum_ = 0;
+  std::size_t next_ = 0;
+};
 
 }  // namespace
 
@@ -106,39 +123,33 @@ double class_distance(const std::vector<std::int64_t>& a, const std::vector<std:
 }
 
 std::uint64_t geometry_hash(const OpCall& call) {
-  // Four chains of multiplications that do not wait for each other: this runs once a call.
-  std::uint64_t lanes[4] = {static_cast<std::uint64_t>(call.op.index) + 1, 2, 3, 4};
+  GeometryHash hash;
+  hash.add(static_cast<std::uint64_t>(call.op.index));
   for (const Tensor& t : call.inputs) {
     if (!t.defined()) {
-      lanes[3] = (lanes[3] + 1) * kOther;
+      hash.add(~std::uint64_t{0} - 1);
       continue;
     }
     const int rank = t.rank();
-    lanes[3] = (lanes[3] ^ (static_cast<std::uint64_t>(t.dtype()) | static_cast<std::uint64_t>(t.layout()) << 8 |
-                            static_cast<std::uint64_t>(rank) << 16)) *
-               kOther;
-    for (int i = 0; i < rank; ++i) {
-      std::uint64_t& lane = lanes[i & 3];
-      lane = (lane ^ (static_cast<std::uint64_t>(t.shape()[i]) + static_cast<std::uint64_t>(t.strides()[i]) * kOther)) *
-             kPrime;
-      lane ^= lane >> 29;
-    }
+    hash.add(static_cast<std::uint64_t>(t.dtype()) | static_cast<std::uint64_t>(t.layout()) << 8 |
+             static_cast<std::uint64_t>(rank) << 16);
+    for (const std::int64_t extent : t.shape()) hash.add(static_cast<std::uint64_t>(extent));
+    for (const std::int64_t stride : t.strides()) hash.add(static_cast<std::uint64_t>(stride));
   }
   for (const Attributes::Entry& e : call.attributes) {
-    std::uint64_t value = e.value.index();
+    hash.add(e.value.index());
     if (const auto* number = std::get_if<std::int64_t>(&e.value))
-      value += static_cast<std::uint64_t>(*number) * kPrime;
+      hash.add(static_cast<std::uint64_t>(*number));
     else if (const auto* flag = std::get_if<bool>(&e.value))
-      value += *flag ? 2 : 3;
+      hash.add(*flag ? 1 : 0);
     else if (const auto* dtype = std::get_if<DType>(&e.value))
-      value += static_cast<std::uint64_t>(*dtype) << 8;
+      hash.add(static_cast<std::uint64_t>(*dtype));
     else if (const auto* text = std::get_if<std::string_view>(&e.value))
-      for (const char c : *text) value = (value ^ static_cast<unsigned char>(c)) * kOther;
+      for (const char c : *text) hash.add(static_cast<unsigned char>(c));
     else if (const auto* dims = std::get_if<Dims>(&e.value))
-      for (const std::int64_t d : *dims) value = (value ^ static_cast<std::uint64_t>(d)) * kOther;
-    lanes[2] = (lanes[2] ^ value) * kPrime;
+      for (const std::int64_t d : *dims) hash.add(static_cast<std::uint64_t>(d));
   }
-  return mixed(lanes[0] ^ mixed(lanes[1] ^ mixed(lanes[2] ^ mixed(lanes[3]))));
+  return hash.value();
 }
 
 }  // namespace tilewright::ops
