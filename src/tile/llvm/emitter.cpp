@@ -177,6 +177,10 @@ llvm::Value* Emitter::load(DType dtype, llvm::Value* address, const Lanes& lanes
     llvm::Value* ahead = builder.CreateConstGEP1_64(builder.getInt8Ty(), address, kAhead);
     builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {ahead->getType()},
                             {ahead, builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
+  } else if (lanes.ahead != nullptr && constant && lanes.mask == nullptr && lanes.width > 1) {
+    llvm::Value* ahead = at(address, lanes.ahead, dtype);
+    builder.CreateIntrinsic(llvm::Intrinsic::prefetch, {ahead->getType()},
+                            {ahead, builder.getInt32(0), builder.getInt32(3), builder.getInt32(1)});
   }
   llvm::Type* memory = dtype == DType::b8 ? builder.getInt8Ty() : element(dtype);
   llvm::Type* whole_type = vector_of(memory, lanes.width);

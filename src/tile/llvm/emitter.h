@@ -28,6 +28,7 @@ struct Lanes {
   llvm::Value* mask = nullptr;   // width × i1
   llvm::Value* count = nullptr;  // with a mask: how many lanes it has, i64, at least 1
   bool streaming = false;        // stores go past the caches; their addresses are multiples of the vector's size
+  llvm::Value* ahead = nullptr;  // elements behind what is loaded from inputs: they are asked for meanwhile
 };
 
 class Emitter {

@@ -156,7 +156,7 @@ void ProgramEmitter::emit_row_group(const std::vector<Nest>& nests) {
   for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
     const auto body = [&](Value* row) {
       const Point point{.row = space.rows == 1 ? nullptr : row, .row_low = parts[part], .row_high = parts[part + 1]};
-      for (const Nest& nest : nests) emit_columns(nest, point);
+      for (const Nest& nest : nests) emit_columns(nest, point, &nest != &nests[0]);
     };
     if (space.rows == 1 && space.valid_rows.empty()) {
       body(nullptr);
@@ -237,7 +237,7 @@ llvm::Value* ProgramEmitter::may_stream(const Nest& nest, const Point& row, std:
   return out;
 }
 
-void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
+void ProgramEmitter::emit_columns(const Nest& nest, const Point& row, bool again) {
   Preparation preparation;
   for (const Root& root : nest.roots)
     if (root.copy_to == nullptr) preparation.pending.insert(root.tile);
@@ -272,6 +272,9 @@ void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
     return op == OpCode::reduce_max ? emit_maximum(e_, a, b) : b_.CreateFAdd(a, b);
   };
   Value* columns = limit(nest.space.valid_columns, nest.space.columns);
+  // While this nest computes with a long row that is in the caches by now, memory can bring the next one (where rows
+  // lie behind each other; else nothing is lost).
+  const bool next_row = again && nest.space.rows == 1 && nest.space.columns >= 1024;
   const std::vector<std::int64_t> parts = borders(nest.roots, 1, nest.space.columns);
   for (std::size_t part = 0; part + 1 < parts.size(); ++part) {
     const std::int64_t low = parts[part], high = parts[part + 1];
@@ -282,6 +285,7 @@ void ProgramEmitter::emit_columns(const Nest& nest, const Point& row) {
               Point point = row;
               point.column = longer ? column : nullptr;
               point.lanes = lanes;
+              if (next_row) point.lanes.ahead = columns;
               point.column_low = low;
               point.column_high = high;
               points.push_back(point);

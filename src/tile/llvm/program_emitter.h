@@ -99,7 +99,8 @@ class ProgramEmitter {
   void emit_row_group(const std::vector<Nest>& nests);
   bool reads_other_rows(ValueId root, ValueId source) const;
   bool local_to_rows(const std::vector<Nest>& group, const Nest& next) const;
-  void emit_columns(const Nest& nest, const Point& row);
+  // `again`: an earlier nest of the row has read what this one reads.
+  void emit_columns(const Nest& nest, const Point& row, bool again);
   void emit_down(const Nest& nest);
   struct Preparation {
     std::set<ValueId> pending;  // tiles that are not there yet: what hangs on them is left to its uses
