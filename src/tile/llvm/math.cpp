@@ -51,16 +51,17 @@ class Functions {
   }
 
   // e^x = 2^n · e^r, |r| ≤ ln2 / 2; the power of two in two steps, so that results go subnormal gradually.
-  // `negated`: e^-x; after the bounds, where multiply-adds take the sign for nothing.
-  V exponential(V x, bool negated = false) {
+  // `negated`: e^-x; after the bounds, where multiply-adds take the sign for nothing. `coarse`: ln2 in one part, whose
+  // error grows to 5 units of the last place at the bounds; for results that hardly depend on such powers.
+  V exponential(V x, bool negated = false, bool coarse = false) {
     const double low = negated ? -89 : -104, high = negated ? 104 : 89;
     x = choose_number(e_, true, real(low), x);  // NaN stays
     x = choose_number(e_, false, real(high), x);
     if (negated) x = b_.CreateFNeg(x);
-    if (e_.level.masks && width_ == 16) return exponential_by_table(x);
+    if (e_.level.masks && width_ == 16) return exponential_by_table(x, coarse);
     V shifted = fma(x, real(1.44269504f), real(12582912.0f));  // 1.5 · 2^23: rounds to an integer
     V count = sub(shifted, real(12582912.0f));
-    V r = fma(count, real(-3.19461849e-05f), fma(count, real(-0.693115234375f), x));
+    V r = rest(x, count, coarse);
     V p = polynomial(r, {0.00019918129f, 0.00139463041f, 0.00833326485f, 0.0416662656f, 0.166666672f, 0.5f});
     p = add(fma(p, mul(r, r), r), real(1));
     V n = b_.CreateSub(ints(shifted), whole(0x4b400000));
@@ -69,12 +70,17 @@ class Functions {
     return mul(mul(p, power(half)), power(b_.CreateSub(n, half)));
   }
 
+  V rest(V x, V count, bool coarse) {
+    if (coarse) return fma(count, real(-0.693147182f), x);
+    return fma(count, real(-3.19461849e-05f), fma(count, real(-0.693115234375f), x));
+  }
+
   // The same with n a multiple of 1/32, whose powers two registers hold: |r| ≤ ln2 / 64 needs two terms only. For
   // -104 ≤ x ≤ 89. Within 1.8 units of the last place.
-  V exponential_by_table(V x) {
+  V exponential_by_table(V x, bool coarse) {
     V shifted = fma(x, real(1.44269504f), real(393216.0f));  // 1.5 · 2^18: rounds to 1/32
     V count = sub(shifted, real(393216.0f));
-    V r = fma(count, real(-3.19461849e-05f), fma(count, real(-0.693115234375f), x));
+    V r = rest(x, count, coarse);
     std::array<float, 32> powers;
     for (std::size_t i = 0; i < powers.size(); ++i)
       powers[i] = static_cast<float>(std::exp2(static_cast<double>(i) / 32));
@@ -229,7 +235,7 @@ class Functions {
       }
       case OpCode::gelu_tanh: {  // 1/2 (1 + tanh y) = 1 / (1 + e^-2y)
         V y = mul(x, fma(mul(x, x), real(-0.0713548163f), real(-1.59576912f)));
-        return div(x, add(real(1), exponential(y)));
+        return div(x, add(real(1), exponential(y, false, true)));
       }
       default:
         return x;
