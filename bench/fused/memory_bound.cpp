@@ -74,7 +74,7 @@ void run_by_hand(const HostCall& call) {
 const runtime::Kernel kHandKernel = backends::host::host_kernel("by_hand", &run_by_hand);
 
 // The hand-written version of a call as launches on the same stream. Blocks of 4,096 outputs and more, a few for each
-// thread.
+// thread; one if there is only one.
 class HandWork {
  public:
   HandWork(runtime::Stream& stream, const ByHand& table, Kind kind, const std::vector<Tensor>& inputs, int threads)
@@ -82,8 +82,8 @@ class HandWork {
     const Tensor& x = inputs_[0];
     parameters_ = {&table, kind, kind == Kind::softmax ? x.elements() / x.dim(-1) : x.elements(),
                    kind == Kind::softmax ? inputs_[1].dim(2) : 0, x.dim(-1)};
-    grid_ = static_cast<std::uint32_t>(
-        std::clamp<std::int64_t>(x.elements() / 4096, 1, std::min<std::int64_t>(parameters_.n, 4 * threads)));
+    const std::int64_t most = std::min<std::int64_t>(parameters_.n, threads == 1 ? 1 : 4 * threads);
+    grid_ = static_cast<std::uint32_t>(std::clamp<std::int64_t>(x.elements() / 4096, 1, most));
   }
   Tensor call() {
     Tensor out = runtime::empty(stream_, DType::f32, inputs_[0].shape());
