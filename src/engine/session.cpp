@@ -31,10 +31,11 @@ Session::Session(const Program& program, const SessionOptions& options) {
   load_seconds_ = device_->now() - start;
 }
 
-ops::FallbackLog Session::fallbacks() const {
-  ops::FallbackLog out = fallbacks_;
-  if (tuner_) tuner_->add_counts(out);
-  return out;
+const ops::FallbackLog& Session::fallbacks() const {
+  if (!tuner_) return fallbacks_;
+  with_choices_ = fallbacks_;
+  tuner_->add_counts(with_choices_);
+  return with_choices_;
 }
 
 void Session::prepare(std::int64_t batch, std::int64_t prompt, std::int64_t length) {

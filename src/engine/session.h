@@ -37,7 +37,8 @@ class Session {
   ops::Context& context() { return *context_; }
   double load_seconds() const { return load_seconds_; }  // on the device's clock
   // Composites that were switched on but ran their decomposition, with counts. Empty if none is on.
-  ops::FallbackLog fallbacks() const;
+  // Valid until the next call of this.
+  const ops::FallbackLog& fallbacks() const;
   // With "auto": measures what no stored decision covers of this work (tune.h), apart from load time and passes, and
   // gets kernels ready. Else nothing. Call it before `begin`.
   void prepare(std::int64_t batch, std::int64_t prompt, std::int64_t length);
@@ -67,6 +68,7 @@ class Session {
  private:
   std::shared_ptr<runtime::Device> device_;
   ops::FallbackLog fallbacks_;
+  mutable ops::FallbackLog with_choices_;
   std::unique_ptr<ops::Tuner> tuner_;
   std::unique_ptr<ops::Context> context_;
   std::unique_ptr<models::Model> model_;
