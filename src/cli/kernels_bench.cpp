@@ -9,8 +9,10 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "cli/fusion_report.h"
 #include "cli/kernel_cases.h"
 #include "engine/program.h"
+#include "engine/tune.h"
 #include "measure/statistics.h"
 #include "ops/core/case_runner.h"
 #include "report/envelope.h"
@@ -23,6 +25,7 @@ namespace {
 struct Options {
   std::string name, cases, device = "host", report_file;
   int rounds = 15, threads = 0;
+  bool store = false;
 };
 
 constexpr double kRoundSeconds = 0.004;  // of one arm at least: far above the clock's step and a round's end
@@ -187,6 +190,20 @@ Json bench_case(const Program& program, runtime::Device& device, const ops::OpCa
           {"limit_of", from}, {"arms", arms},   {"refusals", bench.refusals}};
 }
 
+// Decides about the cases as `--fuse auto` would about a model's calls.
+void store_decisions(const Program& program, runtime::Device& device, const std::vector<ops::OpCase>& cases) {
+  ops::Tuner tuner(ops::TuningStore(ops::user_tuning_folder(), engine::tuning_device(device)));
+  ops::Context context(program.operators, device.default_stream());
+  for (const ops::OpCase& one : cases) {
+    ops::SeenCall seen{&program.operators.get(ops::OpName(std::string_view(one.op))), one.attributes, {}};
+    HostTensor values;
+    for (std::size_t i = 0; i < one.inputs.size(); ++i)
+      seen.inputs.push_back(one.inputs[i].name.empty() ? ops::Tensor() : ops::case_input(context, one, i, values));
+    tuner.prepare(program.operators, device.default_stream(), {&seen, 1});
+  }
+  std::fputs(tuning_text(&tuner).c_str(), stdout);
+}
+
 void run(const Options& options) {
   const Program program;
   const auto device = program.devices.open(options.device, {.threads = options.threads});
@@ -217,6 +234,7 @@ void run(const Options& options) {
   for (const ops::OpCase& one : cases)
     if (Json result = bench_case(program, *device, one, options, limits); !result.is_null())
       results.push_back(std::move(result));
+  if (options.store) store_decisions(program, *device, cases);
   if (!options.report_file.empty())
     report::write_report(options.report_file, {.kind = "kernels-bench",
                                                .seeds = {},
@@ -237,6 +255,7 @@ void add_kernels_bench(CLI::App& kernels) {
   command->add_option("--rounds", options->rounds, "Rounds, in each of which every arm runs once")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
+  command->add_flag("--store", options->store, "Decide about these cases for `--fuse auto`, too, and keep that");
   command->add_option("--device", options->device, "Device to run on")->capture_default_str();
   command->add_option("--threads", options->threads, "Processor threads (default: all)")->check(CLI::Range(1, 1024));
   command->add_option("--report-file", options->report_file, "Write a JSON report to this file");

@@ -230,6 +230,18 @@ TEST(Fuse, AutoMeasuresOnceAndKeepsWhatItFound) {
     EXPECT_NE(text.out.find(part), std::string::npos) << text.out;
 }
 
+TEST(Fuse, BenchCanDecideForAuto) {
+  if (!kCompiler) GTEST_SKIP() << "no compiler module";
+  const Scratch scratch;
+  const RunOptions options{.environment = {{"XDG_CACHE_HOME", scratch.path()}}};
+  const Outcome o =
+      run_program({"kernels", "bench", "silu_mul", "--rounds", "1", "--threads", "1", "--store"}, options);
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_NE(o.out.find("stored in"), std::string::npos) << o.out;
+  const Outcome text = run_program({"kernels", "tuning", "--threads", "1"}, options);
+  EXPECT_NE(text.out.find("silu_mul "), std::string::npos) << text.out;
+}
+
 TEST(Fuse, AutoServesWhereNothingCanBeStoredOrCompiled) {
   const Scratch scratch;
   RunOptions options = without_compiler(scratch);
