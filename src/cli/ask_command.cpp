@@ -166,7 +166,8 @@ void write_report(const Options& options, engine::Session& session, const engine
                                    {"seed", request.sampling.seed},
                                    {"fused", fused_json(session.fallbacks())},
                                    {"fallbacks", fallbacks_json(session.fallbacks())},
-                                   {"tuning", tuning_json(session.tuner())}}});
+                                   {"tuning", tuning_json(session.tuner())},
+                                   {"found_chains", chains_json(session)}}});
 }
 
 void run(const Options& options) {

@@ -73,7 +73,8 @@ void write(const Options& options, const engine::CheckResult& r, engine::Session
                                                         {"first_difference", difference_json(r.first_difference)},
                                                         {"fused", fused_json(session.fallbacks())},
                                                         {"fallbacks", fallbacks_json(session.fallbacks())},
-                                                        {"tuning", tuning_json(session.tuner())}}});
+                                                        {"tuning", tuning_json(session.tuner())},
+                                                        {"found_chains", chains_json(session)}}});
 }
 
 void run(const Options& options) {

@@ -56,8 +56,10 @@ void add_model_options(CLI::App& command, ModelOptions& options, bool with_dummy
       .add_option(
           "--fuse", options.fuse,
           "Composite operators that may run a fused kernel: none, all or names, comma separated; auto: what was "
-          "measured to be faster here, measured now if it never was")
+          "measured to be faster here, measured now if it never was; found: chains that `tilewright fuse` found in "
+          "this model")
       ->capture_default_str();
+  command.add_option("--fuse-file", options.fuse_file, "Chains of a file that `tilewright fuse --save` wrote");
   command.add_option("--report-file", options.report_file, "Write a JSON report to this file");
   if (!with_dummy) return;
   command.add_option("--weights", options.weights, "Where weights come from: the model's files, or seeded random ones")
@@ -111,7 +113,19 @@ engine::SessionOptions session_options(const ModelOptions& options, const std::s
   out.device = options.device;
   out.device_options.threads = options.threads;
   out.fuse = options.fuse;
+  out.fuse_file = options.fuse_file;
   return out;
+}
+
+Json chains_json(const engine::Session& session) {
+  if (!session.chains()) return nullptr;
+  const opgraph::ChainRewriter::Counts& counts = session.chains()->counts();
+  Json unchanged = Json::array();
+  for (const auto& [reason, count] : counts.unchanged) unchanged.push_back({{"reason", reason}, {"count", count}});
+  return {{"fused", counts.fused},
+          {"launches_dropped", counts.dropped},
+          {"remade", counts.remade},
+          {"unchanged", std::move(unchanged)}};
 }
 
 }  // namespace tilewright::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "engine/found_chains.h"
 #include "engine/tune.h"
 #include "models/core/decoder_model.h"
 
@@ -17,7 +18,8 @@ constexpr const char* kBestPath = "greedy";
 Session::Session(const Program& program, const SessionOptions& options) {
   device_ = program.devices.open(options.device, options.device_options);
   const double start = device_->now();
-  std::string fuse = options.fuse;
+  FuseList list = split_fuse(options.fuse);
+  std::string& fuse = list.composites;
   if (take_auto(fuse))
     tuner_ = std::make_unique<ops::Tuner>(ops::TuningStore(ops::user_tuning_folder(), tuning_device(*device_)));
   const ops::Switches switches = ops::Switches::parse(program.operators, fuse);
@@ -27,6 +29,12 @@ Session::Session(const Program& program, const SessionOptions& options) {
   model_ = options.dummy_shape.empty()
                ? models::load_model(*context_, program.families, options.model, options.load)
                : models::make_dummy_model(*context_, program.families, options.dummy_shape, options.load);
+  if (list.found || !options.fuse_file.empty()) {
+    const opgraph::ChainFile identity = chain_identity(options, model_->info(), device_->kernel_family());
+    chains_ = std::make_unique<opgraph::ChainRewriter>(
+        program.operators, device_->kernel_family(), load_found_chains(options, identity, program.operators).to_use());
+    context_->set_rewriter(chains_.get());
+  }
   device_->synchronize();
   load_seconds_ = device_->now() - start;
 }
@@ -56,6 +64,7 @@ void Session::begin(std::int64_t batch, std::int64_t length) {
             .found = fmt::format("{} MiB free", free >> 20),
             .fix = ""});
     state_ = model_->make_state(*context_, batch, room);
+    context_->flush();
   } catch (const Error& e) {
     fail({.what = fmt::format("no memory for the key-value cache of {} positions ({} MiB): {}", room, needed >> 20,
                               e.text().what),
@@ -89,20 +98,29 @@ ops::Tensor Session::run(const ops::Tensor& ids) {
           .fix = "reserve more (--ctx) or shorten the prompt"});
   ops::Tensor hidden = model_->forward(*context_, ids, state_, length_);
   model_->advance(*context_, state_, rows);
+  context_->flush();
   length_ += rows;
   return hidden;
 }
 
 ops::Tensor Session::last_logits(const ops::Tensor& hidden) {
   const std::int64_t rows = hidden.dim(1);
-  return model_->head(*context_, rows == 1 ? hidden : hidden.slice(1, rows - 1, rows));
+  ops::Tensor logits = model_->head(*context_, rows == 1 ? hidden : hidden.slice(1, rows - 1, rows));
+  context_->flush();
+  return logits;
 }
 
-ops::Tensor Session::all_logits(const ops::Tensor& hidden) { return model_->head(*context_, hidden); }
+ops::Tensor Session::all_logits(const ops::Tensor& hidden) {
+  ops::Tensor logits = model_->head(*context_, hidden);
+  context_->flush();
+  return logits;
+}
 
 ops::Tensor Session::best(const ops::Tensor& logits) {
   const ops::PathScope scope(*context_, kBestPath);
-  return ops::call(*context_, kArgmax, {logits}, {{"dim", std::int64_t{-1}}});
+  ops::Tensor token = ops::call(*context_, kArgmax, {logits}, {{"dim", std::int64_t{-1}}});
+  context_->flush();
+  return token;
 }
 
 std::int64_t Session::read_token(const ops::Tensor& token) {

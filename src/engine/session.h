@@ -11,6 +11,7 @@
 
 #include "engine/program.h"
 #include "models/core/model.h"
+#include "opgraph/chain_rewriter.h"
 #include "ops/core/observer.h"
 #include "ops/core/tuning/tuner.h"
 #include "tensor/host_tensor.h"
@@ -23,13 +24,16 @@ struct SessionOptions {
   models::LoadOptions load = {};
   std::string device = "host";
   runtime::DeviceOptions device_options = {};
-  std::string fuse = "none";  // as Switches::parse; "auto" in the list: what was measured to be faster
+  // As Switches::parse; "auto" in the list: what was measured to be faster; "found": chains that `tilewright fuse`
+  // kept.
+  std::string fuse = "none";
+  std::filesystem::path fuse_file = {};  // chains of this file instead ("found" is then implied)
 };
 
 class Session {
  public:
-  // Returns when the weights are on the device. Throws Error as DeviceRegistry::open, Switches::parse and load_model
-  // do.
+  // Returns when the weights are on the device. Throws Error as DeviceRegistry::open, Switches::parse, load_model and
+  // load_found_chains do.
   Session(const Program& program, const SessionOptions& options);
 
   const models::Model& model() const { return *model_; }
@@ -44,6 +48,8 @@ class Session {
   void prepare(std::int64_t batch, std::int64_t prompt, std::int64_t length);
   // What "auto" decided by; null without it.
   const ops::Tuner* tuner() const { return tuner_.get(); }
+  // What became of chains that were found; null if they are off.
+  const opgraph::ChainRewriter* chains() const { return chains_.get(); }
 
   // Begins `batch` new sequences with room for `length` positions (rounded up to a bucket). Throws Error if memory does
   // not suffice.
@@ -52,6 +58,8 @@ class Session {
   std::int64_t length() const { return length_; }  // positions written so far
   std::int64_t room() const { return state_.max_len; }
 
+  // What these submit is on the stream when they return (a rewriter in the context holds nothing back across them).
+  //
   // Runs the tokens ids [batch, S] (i64, host) or the device tensor of that shape, and moves the position on. Returns
   // hidden states [batch, S, hidden]. Nothing waits. Ids must be inside the vocabulary, and fit the room: Error if not.
   ops::Tensor run(const HostTensor& ids);
@@ -70,6 +78,7 @@ class Session {
   ops::FallbackLog fallbacks_;
   mutable ops::FallbackLog with_choices_;
   std::unique_ptr<ops::Tuner> tuner_;
+  std::unique_ptr<opgraph::ChainRewriter> chains_;
   std::unique_ptr<ops::Context> context_;
   std::unique_ptr<models::Model> model_;
   double load_seconds_ = 0;

@@ -19,8 +19,9 @@ struct ResultsWanted {};
 // Launches go nowhere. Results would be undefined, so that a pass which waits for them ends there.
 class Dropped : public ops::Rewriter {
  public:
-  void submit(runtime::Stream&, const runtime::Launch&) override {}
-  void flush(runtime::Stream&) override { throw ResultsWanted{}; }
+  bool hold(ops::Context&, const ops::OpCall&, const ops::Candidate&, bool) override { return false; }
+  void submit(ops::Context&, const runtime::Launch&) override {}
+  void flush(ops::Context&) override { throw ResultsWanted{}; }
 };
 
 class Rehearsal {

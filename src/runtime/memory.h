@@ -50,6 +50,8 @@ class MemoryRef {
   Memory* get() const { return memory_; }
   Memory* operator->() const { return memory_; }
   explicit operator bool() const { return memory_ != nullptr; }
+  // References there are, this one counted.
+  int uses() const { return memory_ ? memory_->references_.load(std::memory_order_acquire) : 0; }
 
  private:
   void retain() {

@@ -225,15 +225,16 @@ TEST(GroupedGemm, SpreadsRowsEvenlyWhereNothingIsComputed) {
 struct Holding : Rewriter {
   bool holds = true;
   std::vector<runtime::Launch> held;
-  void submit(runtime::Stream& stream, const runtime::Launch& launch) override {
+  bool hold(Context&, const OpCall&, const Candidate&, bool) override { return false; }
+  void submit(Context& context, const runtime::Launch& launch) override {
     if (holds)
       held.push_back(launch);
     else
-      stream.submit(launch);
+      context.submit_now(launch);
   }
-  void flush(runtime::Stream& stream) override {
+  void flush(Context& context) override {
     holds = false;
-    for (const runtime::Launch& launch : held) stream.submit(launch);
+    for (const runtime::Launch& launch : held) context.submit_now(launch);
     held.clear();
   }
 };

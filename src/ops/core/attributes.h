@@ -27,6 +27,12 @@ class Attributes {
   Attributes(std::initializer_list<Entry> entries) {
     for (const Entry& e : entries) set(e.name, e.value);
   }
+  Attributes(const Attributes& other) { *this = other; }
+  Attributes& operator=(const Attributes& other) {  // copies only what is used
+    size_ = other.size_;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(size_); ++i) entries_[i] = other.entries_[i];
+    return *this;
+  }
   void set(std::string_view name, AttributeValue value);
   bool has(std::string_view name) const { return find(name) != nullptr; }
   // Absent: the default. Another type than asked for aborts (schemas are checked by tests).

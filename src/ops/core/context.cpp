@@ -34,9 +34,20 @@ void watch_fused(Context& context, const OpCall& call, std::string_view candidat
   if (context.observer()) context.observer()->fused(call, candidate);
 }
 
+bool writes_input(const OpCall& call) {
+  for (const Tensor& output : call.outputs)
+    for (const Tensor& input : call.inputs)
+      if (input.defined() && &input.memory() == &output.memory()) return true;
+  return false;
+}
+
 Tensors run_candidate(Context& context, const OpCall& call, const Candidate& candidate) {
   Tensors outputs = allocate_outputs(context, call);
-  candidate.run(context, OpCall{call.op, call.inputs, call.attributes, outputs.span()});
+  const OpCall known{call.op, call.inputs, call.attributes, outputs.span()};
+  const bool offered = context.rewriter() && call.op.schema.kind == OpKind::small;
+  if (offered && context.rewriter()->hold(context, known, candidate, call.outputs.empty() && !writes_input(known)))
+    return outputs;
+  candidate.run(context, known);
   return outputs;
 }
 
@@ -137,15 +148,24 @@ Context::Context(const Registry& registry, runtime::Stream& stream, const Switch
 
 void Context::submit(runtime::Launch& launch) {
   launch.path = path_;
-  if (observer_) observer_->launched(launch);
   if (rewriter_)
-    rewriter_->submit(*stream_, launch);
+    rewriter_->submit(*this, launch);
   else
-    stream_->submit(launch);
+    submit_now(launch);
+}
+
+void Context::submit_now(const runtime::Launch& launch) {
+  if (observer_) observer_->launched(launch);
+  stream_->submit(launch);
 }
 
 void Context::flush() {
-  if (rewriter_) rewriter_->flush(*stream_);
+  if (rewriter_) rewriter_->flush(*this);
+}
+
+void Context::set_rewriter(Rewriter* rewriter) {
+  flush();
+  rewriter_ = rewriter;
 }
 
 Tensors call_all(Context& context, OpName name, std::span<const Tensor> inputs, const Attributes& attributes) {

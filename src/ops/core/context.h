@@ -12,13 +12,21 @@
 
 namespace tilewright::ops {
 
-// Holds back, replaces or passes on launches (what `fuse` found in a user's model). Every submission goes through it if
-// set.
+class Context;
+
+// Holds back, replaces or passes on work (what `fuse` found in a user's model). If a context has one, every call of a
+// small op is offered to it, and every launch of the others goes through it.
 class Rewriter {
  public:
   virtual ~Rewriter() = default;
-  virtual void submit(runtime::Stream& stream, const runtime::Launch& launch) = 0;
-  virtual void flush(runtime::Stream& stream) = 0;
+  // A small op's call that `candidate` serves; outputs are known and allocated. `fresh`: in memory that is theirs
+  // alone. True: nothing is submitted; the rewriter replaces the call or runs `candidate` on a copy of it later (under
+  // the path that the context has now). The candidate lives as long as the registry.
+  virtual bool hold(Context& context, const OpCall& call, const Candidate& candidate, bool fresh) = 0;
+  // A launch of anything else; passed on by Context::submit_now.
+  virtual void submit(Context& context, const runtime::Launch& launch) = 0;
+  // Afterwards everything is on the stream.
+  virtual void flush(Context& context) = 0;
 };
 
 class Context {
@@ -32,15 +40,21 @@ class Context {
   const std::string& kernel_family() const { return kernel_family_; }
   const Switches& switches() const { return switches_; }
   Observer* observer() const { return observer_; }
+  void set_observer(Observer* observer) { observer_ = observer; }
+  Rewriter* rewriter() const { return rewriter_; }
+  void set_rewriter(Rewriter* rewriter);  // flushes the one before
   const char* path() const { return path_; }
   // Decides about composites whose switch is off; null: they run their decomposition. Must outlive its use here.
   Chooser* chooser() const { return chooser_; }
   void set_chooser(Chooser* chooser) { chooser_ = chooser; }
 
   Tensor empty(DType dtype, const Shape& shape) { return runtime::empty(*stream_, dtype, shape); }
-  // Sets launch.path and hands it to the rewriter or the stream; observers see it.
+  // Sets launch.path and hands it to the rewriter or the stream.
   void submit(runtime::Launch& launch);
-  // Passes on what the rewriter holds back; for decompositions that read results on the host.
+  // Hands it to the stream; observers see it.
+  void submit_now(const runtime::Launch& launch);
+  // Passes on what the rewriter holds back. Needed before the host reads results or waits for them, before other code
+  // submits work to the stream or writes to tensors of the pass, and at the end of a pass.
   void flush();
 
  private:

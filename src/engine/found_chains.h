@@ -1,0 +1,31 @@
+// Where the chains that `tilewright fuse` found in a model are kept, and how a session comes to use them.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/session.h"
+#include "opgraph/chain_file.h"
+
+namespace tilewright::engine {
+
+// `fuse` without the word "found", and whether it was there.
+struct FuseList {
+  std::string composites;  // as Switches::parse
+  bool found = false;
+};
+FuseList split_fuse(const std::string& fuse);
+
+// Model, dtype, device and switches of a session's chains, no chains yet.
+opgraph::ChainFile chain_identity(const SessionOptions& options, const models::ModelInfo& info,
+                                  const std::string& kernel_family);
+
+// $XDG_CACHE_HOME/tilewright/chains/<key>-<dtype>-<family>.json (~/.cache without the variable).
+std::filesystem::path found_chains_path(const opgraph::ChainFile& identity);
+
+// The chains of options.fuse_file (empty: the place above), which must be of the same configuration, dtype and family.
+// Throws Error that names the command to run.
+opgraph::ChainFile load_found_chains(const SessionOptions& options, const opgraph::ChainFile& identity,
+                                     const ops::Registry& registry);
+
+}  // namespace tilewright::engine
