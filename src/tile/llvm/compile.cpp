@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "tile/ir/parser.h"
+#include "tile/llvm/interleave.h"
 #include "tile/llvm/object.h"
 #include "tile/llvm/program_emitter.h"
 #include "tile/passes/fuse.h"
@@ -99,6 +100,7 @@ void compile(const char* text, const char* level_name, const char* option_text,
   const std::lock_guard lock(mutex);
   if (options.fault == "fatal_error") llvm::report_fatal_error("planted");
   optimise(module, machine);
+  interleave_chains(module);
   if (options.ir) {
     std::string ir;
     llvm::raw_string_ostream stream(ir);
