@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
@@ -26,6 +27,12 @@ bool is_true(const llvm::Value* condition) {
 bool is_false(const llvm::Value* condition) {
   const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(condition);
   return constant != nullptr && constant->isZero();
+}
+
+bool is_arithmetic(const llvm::Value* value) {
+  if (const auto* two = llvm::dyn_cast<llvm::BinaryOperator>(value)) return two->getType()->isFPOrFPVectorTy();
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
+  return call != nullptr && call->getIntrinsicID() == llvm::Intrinsic::fma;
 }
 
 }  // namespace
@@ -231,10 +238,16 @@ llvm::Value* Emitter::to_bf16(llvm::Value* value) {
   llvm::Value* bits = builder.CreateBitCast(value, words);
   llvm::Value* high = builder.CreateLShr(bits, whole(16, width));
   llvm::Value* odd = builder.CreateAnd(high, whole(1, width));
-  llvm::Value* rounded =
-      builder.CreateLShr(builder.CreateAdd(builder.CreateAdd(bits, whole(0x7fff, width)), odd), whole(16, width));
-  llvm::Value* quiet = builder.CreateOr(high, whole(0x40, width));
-  llvm::Value* out = builder.CreateSelect(builder.CreateFCmpUNO(value, value), quiet, rounded);
+  llvm::Value* more = builder.CreateAdd(odd, whole(0x7fff, width));
+  llvm::Value* nan = builder.CreateFCmpUNO(value, value);
+  llvm::Value* out = nullptr;
+  if (is_arithmetic(value)) {  // a NaN is quiet already and keeps its upper bits where nothing is added
+    more = builder.CreateSelect(nan, llvm::Constant::getNullValue(words), more);
+    out = builder.CreateLShr(builder.CreateAdd(bits, more), whole(16, width));
+  } else {
+    llvm::Value* rounded = builder.CreateLShr(builder.CreateAdd(bits, more), whole(16, width));
+    out = builder.CreateSelect(nan, builder.CreateOr(high, whole(0x40, width)), rounded);
+  }
   return builder.CreateTrunc(out, vector_of(builder.getInt16Ty(), width));
 }
 

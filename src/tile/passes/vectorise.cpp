@@ -43,9 +43,12 @@ Program vectorise(Program program, int lanes) {
     const bool heavy = std::any_of(work.nodes.begin(), work.nodes.end(), [&](ValueId id) {
       return in_range(program.node(id).op, OpCode::exp, OpCode::gelu_tanh);
     });
-    // Sums wait for the sum before: four at a time. Long chains fill the processor's window by themselves.
+    // Sums wait for the sum before: four at a time. Long chains fill the processor's window by themselves, and four of
+    // them do not fit the sixteen registers of eight lanes.
+    const bool few_registers = lanes == 8;
+    const bool two = heavy ? !work.reduces || few_registers : work.nodes.size() > 16 && !work.reduces;
     node.plan.vector = vector;
-    node.plan.unroll = vector == 1 ? 1 : work.reduces ? 4 : heavy || work.nodes.size() > 16 ? 2 : 4;
+    node.plan.unroll = vector == 1 ? 1 : two ? 2 : 4;
   }
   return program;
 }
