@@ -228,6 +228,42 @@ TEST_F(CompiledOperations, GatherReadsZerosOutside) {
   }
 }
 
+// One row for each place of the NaN, wherever it falls: unrolled vectors, single ones, the tail; and a row of numbers.
+TEST_F(CompiledOperations, MaximumOfRowsWithOneNan) {
+  Builder b("largest");
+  const auto n = b.dim("n"), width = b.dim("width");
+  const auto x = b.input("x", DType::f32, {n, width});
+  const auto y = b.output("y", DType::f32, {n, 1});
+  b.parallel("i", 0, n, 1, [&](Index i) { b.assemble(max(b.view(x, {i, 0}, {1, 512}, to_end), 1), y, {i, 0}); });
+  const Program program = b.finish();
+  for (const std::int64_t columns : {1, 5, 16, 40, 203}) {
+    TestTensor in = TestTensor(DType::f32, {columns + 1, columns}).fill(1, -2, 2);
+    for (std::int64_t row = 0; row < columns; ++row)
+      store_element(DType::f32, in.bytes.data() + 4 * (row * in.strides[0] + row), NAN);
+    expect_like_interpreter(program, {in, TestTensor(DType::f32, {columns + 1, 1})}, {}, 0, 0);
+  }
+}
+
+// Signalling ones and such whose rounding would carry into the sign, from memory and from an operation.
+TEST_F(CompiledOperations, NanStaysNanInBf16) {
+  for (const bool computed : {false, true}) {
+    Builder b("narrow");
+    const auto n = b.dim("n");
+    const auto x = b.input("x", DType::f32, {1, n});
+    const auto y = b.output("y", DType::bf16, {1, n});
+    b.parallel("i", 0, n, 64, [&](Index i) {
+      const Tile read = b.view(x, {0, i}, {1, 64}, to_end);
+      b.assemble(cast(computed ? read + 1.0 : read, DType::bf16), y, {0, i}, to_end);
+    });
+    const Program program = b.finish();
+    TestTensor in = TestTensor(DType::f32, {1, 53}).fill(1, -2, 2);
+    const std::uint32_t words[] = {0x7f800001, 0xff800001, 0x7fbfffff, 0x7fc00000, 0x7fffffff, 0xffffffff, 0x7fff8000};
+    for (std::size_t i = 0; i < 53; ++i)
+      if (i % 2 == 0) std::memcpy(in.bytes.data() + 4 * i, &words[i / 2 % 7], 4);
+    expect_like_interpreter(program, {in, TestTensor(DType::bf16, {1, 53})}, {}, 0, 0);
+  }
+}
+
 TEST_F(CompiledOperations, TopKOfShortRows) {
   Builder b("top");
   const auto n = b.dim("n"), experts = b.dim("experts");

@@ -30,7 +30,7 @@ double rounding(double magnitude) { return 2 * kHalfUlp * magnitude + kSmallest;
 // x / (1 + e^-x) is 0 where e^-x is infinite, though x · e^x is up to 89 times the smallest normal number.
 double ulps(OpCode op, double magnitude) {
   const bool early = op == OpCode::silu || op == OpCode::gelu_tanh;
-  return 2 * kHalfUlp * (allowed_ulps(op) + 1) * magnitude + (early ? 128 : 1) * kSmallestNormal;
+  return 2 * kHalfUlp * (allowed_ulps(op) + 1) * magnitude + (early ? 128 : 2) * kSmallestNormal;
 }
 
 // The largest difference from `result` over the operand's interval, of a monotone function.

@@ -5,6 +5,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -20,6 +21,8 @@ llvm::Value* choose_number(Emitter& emitter, bool largest, llvm::Value* a, llvm:
   if (width == 16 && emitter.level.masks)
     return builder.CreateIntrinsic(largest ? x86::x86_avx512_max_ps_512 : x86::x86_avx512_min_ps_512, {},
                                    {a, b, builder.getInt32(4)});  // 4: the rounding in force
+  if (width == 4 && emitter.level.x86)
+    return builder.CreateIntrinsic(largest ? x86::x86_sse_max_ps : x86::x86_sse_min_ps, {}, {a, b});
   if (width == 8)
     return builder.CreateIntrinsic(largest ? x86::x86_avx_max_ps_256 : x86::x86_avx_min_ps_256, {}, {a, b});
   return builder.CreateSelect(largest ? builder.CreateFCmpOGT(a, b) : builder.CreateFCmpOLT(a, b), a, b);
@@ -53,12 +56,17 @@ class Functions {
   // e^x = 2^n · e^r, |r| ≤ ln2 / 2; the power of two in two steps, so that results go subnormal gradually.
   // `negated`: e^-x; after the bounds, where multiply-adds take the sign for nothing. `coarse`: ln2 in one part, whose
   // error grows to 5 units of the last place at the bounds; for results that hardly depend on such powers.
-  V exponential(V x, bool negated = false, bool coarse = false) {
-    const double low = negated ? -89 : -104, high = negated ? 104 : 89;
+  // `at_most_one`: x is not above zero.
+  V exponential(V x, bool negated = false, bool coarse = false, bool at_most_one = false) {
+    double low = negated ? -89 : -104, high = negated ? 104 : 89;
+    const bool by_bits = e_.level.x86 && width_ == 8;
+    if (by_bits) (negated ? high : low) = negated ? -kLowestByBits : kLowestByBits;
     x = choose_number(e_, true, real(low), x);  // NaN stays
-    x = choose_number(e_, false, real(high), x);
+    if (!at_most_one) x = choose_number(e_, false, real(high), x);
     if (negated) x = b_.CreateFNeg(x);
+    if (by_bits) return exponential_by_bits(x, coarse);
     if (e_.level.masks && width_ == 16) return exponential_by_table(x, coarse);
+    if (e_.level.x86 && width_ == 8) return exponential_by_bits(x, coarse);
     V shifted = fma(x, real(1.44269504f), real(12582912.0f));  // 1.5 · 2^23: rounds to an integer
     V count = sub(shifted, real(12582912.0f));
     V r = rest(x, count, coarse);
@@ -92,6 +100,24 @@ class Functions {
     return b_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_mask_scalef_ps_512, {},
                               {result, count, llvm::Constant::getNullValue(result->getType()), b_.getInt16(0xffff),
                                b_.getInt32(4)});  // takes the whole part of count; 4: the rounding in force
+  }
+
+  // The same with n a multiple of 1/8 and a register of half the roots of two: adding 2^20 to the bits of a root
+  // multiplies it by 2^(1/8) eight times at a time, so that n · 2^20 goes to root n mod 8. Half of them, or the powers
+  // of 2^128 would be infinite before the last product. For -87.34 ≤ x ≤ 89; the half of the lowest power is zero.
+  static constexpr double kLowestByBits = -87.34;
+  V exponential_by_bits(V x, bool coarse) {
+    V shifted = fma(x, real(1.44269504f), real(1572864.0f));  // 1.5 · 2^20: rounds to 1/8
+    V r = rest(x, sub(shifted, real(1572864.0f)), coarse);
+    std::array<std::uint32_t, 8> roots;
+    for (std::uint32_t i = 0; i < roots.size(); ++i)
+      roots[i] =
+          std::bit_cast<std::uint32_t>(static_cast<float>(std::exp2(static_cast<double>(i) / 8 - 1))) - (i << 20);
+    V n = ints(shifted);
+    V root = b_.CreateIntrinsic(llvm::Intrinsic::x86_avx2_permd, {},
+                                {llvm::ConstantDataVector::get(b_.getContext(), roots), n});
+    V half = floats(b_.CreateAdd(root, b_.CreateShl(n, whole(20))));
+    return mul(half, polynomial(r, {0.33328593f, 1.0001297f, 2.0f, 2.0f}));
   }
 
   // ln x = e · ln2 + ln m, m in [√½, √2).
@@ -267,10 +293,17 @@ llvm::Value* emit_unary(Emitter& emitter, OpCode op, llvm::Value* x) {
   return Functions(emitter, x).apply(op, x);
 }
 
+llvm::Value* emit_exponential_to_one(Emitter& emitter, llvm::Value* x) {
+  return Functions(emitter, x).exponential(x, false, false, true);
+}
+
 llvm::Value* emit_maximum(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
   if (a->getType()->isIntOrIntVectorTy())
     return emitter.builder.CreateSelect(emitter.builder.CreateICmpSGT(a, b), a, b);
   return choose(emitter, true, a, b);
+}
+llvm::Value* emit_larger_number(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
+  return choose_number(emitter, true, a, b);
 }
 llvm::Value* emit_minimum(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
   if (a->getType()->isIntOrIntVectorTy())

@@ -237,6 +237,16 @@ llvm::Value* ProgramEmitter::may_stream(const Nest& nest, const Point& row, std:
   return out;
 }
 
+// The larger of the numbers `vectors` and `single`; NaN where the latter is, or one was met in a lane.
+llvm::Value* ProgramEmitter::number_or_nan(Value* vectors, const Variable& single, const Variable& met) {
+  Value* lanes = e_.get(met);
+  if (!e_.level.masks) lanes = b_.CreateICmpNE(lanes, llvm::Constant::getNullValue(lanes->getType()));
+  const auto width = static_cast<unsigned>(Emitter::width_of(lanes));
+  Value* any = b_.CreateIsNotNull(b_.CreateBitCast(lanes, b_.getIntNTy(width)));
+  Value* number = emit_maximum(e_, e_.get(single), vectors);
+  return b_.CreateSelect(any, e_.real(std::numeric_limits<double>::quiet_NaN()), number);
+}
+
 void ProgramEmitter::emit_columns(const Nest& nest, const Point& row, bool again) {
   Preparation preparation;
   for (const Root& root : nest.roots)
@@ -254,22 +264,32 @@ void ProgramEmitter::emit_columns(const Nest& nest, const Point& row, bool again
     ValueId id, operand;
     std::vector<Variable> vectors;
     Variable single;
+    Variable nan;  // of a maximum of vectors, which are of numbers only: lanes in which NaN was met
   };
   std::vector<Sum> sums;
   const int vector = nest.vector, unroll = std::max(nest.unroll, 1);
   const bool longer = nest.space.columns > 1;
+  llvm::Type* lanes_met = e_.vector_of(e_.level.masks ? b_.getInt1Ty() : b_.getInt32Ty(), vector);
   for (const Root& root : nest.roots) {
     const Node& node = program_.node(root.tile);
     if (root.copy_to != nullptr || !is_reduction(node.op)) continue;
     const double seed = fault("reduction_seed") && node.op == OpCode::reduce_max ? 0.0 : identity_of(node.op);
-    Sum sum{node.op, root.tile, node.operands[0], {}, e_.variable(b_.getFloatTy(), e_.real(seed))};
+    Sum sum{node.op, root.tile, node.operands[0], {}, e_.variable(b_.getFloatTy(), e_.real(seed)), {}};
+    if (vector > 1 && node.op == OpCode::reduce_max)
+      sum.nan = e_.variable(lanes_met, llvm::Constant::getNullValue(lanes_met));
     if (vector > 1)
       for (int i = 0; i < unroll; ++i)
         sum.vectors.push_back(e_.variable(e_.type(DType::f32, vector), e_.real(seed, vector)));
     sums.push_back(sum);
   }
   const auto combine = [&](OpCode op, Value* a, Value* b) {
-    return op == OpCode::reduce_max ? emit_maximum(e_, a, b) : b_.CreateFAdd(a, b);
+    return op == OpCode::reduce_max ? emit_larger_number(e_, a, b) : b_.CreateFAdd(a, b);
+  };
+  // One comparison looks at two vectors for NaN.
+  const auto look_for_nan = [&](const Sum& sum, Value* a, Value* b) {
+    Value* met = b_.CreateFCmpUNO(a, b);
+    if (!e_.level.masks) met = b_.CreateSExt(met, lanes_met);
+    e_.set(sum.nan, b_.CreateOr(e_.get(sum.nan), met));
   };
   Value* columns = limit(nest.space.valid_columns, nest.space.columns);
   // While this nest computes with a long row that is in the caches by now, memory can bring the next one (where rows
@@ -296,17 +316,26 @@ void ProgramEmitter::emit_columns(const Nest& nest, const Point& row, bool again
               if (!reduces)
                 for (const Point& point : points) write_root(root, point);
             }
-            for (const Sum& sum : sums)
+            for (const Sum& sum : sums) {
+              std::vector<Value*> numbers;
               for (std::size_t i = 0; i < points.size(); ++i) {
                 Value* next = value(sum.operand, points[i]);
                 const int width = Emitter::width_of(next);
                 if (points[i].lanes.mask != nullptr)
                   next = b_.CreateSelect(points[i].lanes.mask, next, e_.real(identity_of(sum.op), width));
                 const Variable& into = width == 1 ? sum.single : sum.vectors[i % sum.vectors.size()];
-                // The running value stands second: where it is NaN, the processor's maximum keeps it.
-                e_.set(into, combine(sum.op, sum.op == OpCode::reduce_max ? next : e_.get(into),
-                                     sum.op == OpCode::reduce_max ? e_.get(into) : next));
+                if (sum.op == OpCode::reduce_max && width == 1) {
+                  e_.set(into, emit_maximum(e_, next, e_.get(into)));
+                  continue;
+                }
+                if (sum.op == OpCode::reduce_max) numbers.push_back(next);
+                // The running value stands second: where the next is NaN, the processor's maximum keeps it.
+                e_.set(into, sum.op == OpCode::reduce_max ? combine(sum.op, next, e_.get(into))
+                                                          : combine(sum.op, e_.get(into), next));
               }
+              for (std::size_t i = 0; i < numbers.size(); i += 2)
+                look_for_nan(sum, numbers[i], numbers[std::min(i + 1, numbers.size() - 1)]);
+            }
           });
   }
   for (const Sum& sum : sums) {
@@ -330,7 +359,12 @@ void ProgramEmitter::emit_columns(const Nest& nest, const Point& row, bool again
       Value* b = width == 2 ? b_.CreateExtractElement(total, std::uint64_t{1}) : b_.CreateShuffleVector(total, upper);
       total = combine(sum.op, a, b);
     }
-    total = total == nullptr ? e_.get(sum.single) : combine(sum.op, total, e_.get(sum.single));
+    if (total == nullptr)
+      total = e_.get(sum.single);
+    else if (sum.op != OpCode::reduce_max)
+      total = combine(sum.op, total, e_.get(sum.single));
+    else
+      total = number_or_nan(total, sum.single, sum.nan);
     if (sum.op == OpCode::reduce_mean) {
       Value* count = fault("mean_divisor") ? e_.number(nest.space.columns) : columns;
       total = b_.CreateFDiv(total, b_.CreateSIToFP(count, b_.getFloatTy()));

@@ -101,6 +101,7 @@ class ProgramEmitter {
   bool local_to_rows(const std::vector<Nest>& group, const Nest& next) const;
   // `again`: an earlier nest of the row has read what this one reads.
   void emit_columns(const Nest& nest, const Point& row, bool again);
+  Value* number_or_nan(Value* vectors, const Variable& single, const Variable& met);
   void emit_down(const Nest& nest);
   struct Preparation {
     std::set<ValueId> pending;  // tiles that are not there yet: what hangs on them is left to its uses
@@ -122,6 +123,7 @@ class ProgramEmitter {
 
   // tile_value.cpp: elements of tiles.
   Value* value(ValueId id, const Point& point);
+  bool below_maximum(ValueId id) const;
   Value* compute(ValueId id, const Point& point);  // from the operands, even if it lies in memory
   Value* compute_two(OpCode op, DType dtype, Value* a, Value* b);
   Value* of_memory(const Memory& memory, const Point& point);

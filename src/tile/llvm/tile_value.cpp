@@ -251,6 +251,15 @@ llvm::Value* ProgramEmitter::compute_two(OpCode op, DType dtype, Value* a, Value
   }
 }
 
+// Whether the tile is another one less the maximum of each of its rows.
+bool ProgramEmitter::below_maximum(ValueId id) const {
+  const Node& difference = program_.node(id);
+  if (difference.op != OpCode::sub || difference.type.dtype != DType::f32) return false;
+  const Node& spread = program_.node(difference.operands[1]);
+  const Node& maximum = spread.op == OpCode::broadcast ? program_.node(spread.operands[0]) : spread;
+  return maximum.op == OpCode::reduce_max && maximum.axis == 1 && maximum.operands[0] == difference.operands[0];
+}
+
 llvm::Value* ProgramEmitter::compute(ValueId id, const Point& point) {
   const Node& node = program_.node(id);
   const auto operand = [&](std::size_t i) { return value(node.operands[i], point); };
@@ -334,6 +343,7 @@ llvm::Value* ProgramEmitter::compute(ValueId id, const Point& point) {
       return b_.CreateICmpSGE(b_.CreateAdd(range.variable, range.step), range.stop);
     }
     default:
+      if (node.op == OpCode::exp && below_maximum(node.operands[0])) return emit_exponential_to_one(e_, operand(0));
       if (is_unary(node.op)) return emit_unary(e_, node.op, operand(0));
       fail({.what = "a tile is read before it is computed",
             .where = "tile compiler, program " + program_.name,
