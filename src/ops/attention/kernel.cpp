@@ -68,7 +68,8 @@ tile::Program build(const Specialisation& s) {
     if (s.numbers[has_position] != 0) {
       const Index first = b.load(position, {i}) + row;  // where the first row stands
       end = min(keys, max(first + (token ? Index(1) : left), 1));
-      if (windowed) begin = max(first - window + 1, 0) / kWindowAlignment * kWindowAlignment;
+      // Some key is always visited, also where the window lies beyond them all.
+      if (windowed) begin = max(min(first - window + 1, end - 1), 0) / kWindowAlignment * kWindowAlignment;
     }
     std::vector<Tile> queries, initial;
     for (std::int64_t h = 0; h < together; ++h) {
