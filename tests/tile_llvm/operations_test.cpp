@@ -176,6 +176,12 @@ TEST_F(CompiledOperations, OtherShapes) {
     return concat(
         {slice(concat({slice(x, 0, 12, 4, 12), slice(x, 0, 0, 4, 12)}, 1), 0, 5, 4, 12), slice(x, 0, 1, 4, 12)}, 1);
   });
+  check_whole(DType::f32, 4, 50, DType::f32, 5, 50, [](Builder&, Tile x) {  // loops are split below a reshape, too
+    return reshape(concat({max(x, 0), x}, 0) * 2.0, 5, 50) + 1.0;
+  });
+  check_whole(DType::f32, 4, 50, DType::f32, 4, 71, [](Builder&, Tile x) {
+    return reshape(concat({exp(slice(x, 0, 3, 4, 21)), x}, 1), 4, 71) + 1.0;
+  });
 }
 
 TEST_F(CompiledOperations, CountingAndIndices) {

@@ -11,7 +11,11 @@ void ProgramEmitter::add_borders(ValueId id, int axis, std::int64_t shift, std::
   if (!seen.insert({id * 2 + axis, shift}).second) return;
   const Node& node = program_.node(id);
   if (memory_of(id) != nullptr && !node.plan.stored) return;
-  if (node.op == OpCode::reshape || node.op == OpCode::view) return;
+  if (node.op == OpCode::view) return;
+  if (node.op == OpCode::reshape) {  // one that changes nothing is computed where it is used
+    const Type& from = program_.node(node.operands[0]).type;
+    if (!(from.rows == node.type.rows && from.columns == node.type.columns)) return;
+  }
   if (node.op == OpCode::gather) {
     if (axis == 0) add_borders(node.operands[0], 0, shift, out, seen);
     return;
