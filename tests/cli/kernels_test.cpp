@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/cpu.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "cli/run_program.h"
@@ -265,6 +266,22 @@ TEST(Fuse, AutoServesWhereNothingCanBeStoredOrCompiled) {
                                     "--device", "null", "--temperature", "0"},
                                    options);
   EXPECT_EQ(null.code, 0) << null.err;
+}
+
+TEST(Kernels, AnInstructionSetThatIsNotHereIsAnErrorBeforeAnythingRuns) {
+  const Scratch scratch;
+  RunOptions options = without_compiler(scratch);
+  for (const char* level : {"neon", "no_such_level"}) {
+    options.environment["TILEWRIGHT_ISA"] = level;
+    if (detected_isa() == IsaLevel::neon && level == std::string("neon")) continue;
+    for (const std::vector<std::string>& words :
+         {std::vector<std::string>{"ask", kBard, "--prompt", "To be", "--max-new-tokens", "2", "--threads", "1"},
+          {"kernels", "verify", "silu_mul", "--threads", "2"}}) {
+      const Outcome o = run_program(words, options);  // ran for ever: the launch that failed was never done
+      EXPECT_EQ(o.code, 1) << o.err;
+      EXPECT_NE(o.err.find("TILEWRIGHT_ISA"), std::string::npos) << o.err;
+    }
+  }
 }
 
 TEST(Fuse, ManyProcessesMayCompileTheSameKernelsAtOnce) {

@@ -220,6 +220,7 @@ class HostStream : public runtime::Stream {
 
 HostDevice::HostDevice(bool opaque, const runtime::DeviceOptions& options)
     : opaque_(opaque), memory_limit_(options.memory_limit) {
+  active_isa();  // a wish that this processor cannot fulfil is an error here, not within a launch that never ends
   const int threads = options.threads > 0 ? options.threads : cpu_info().logical_cpus;
   std::function<void()> busy, idle;
   if (opaque_) {
