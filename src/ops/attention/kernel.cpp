@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxGroups = 64;        // query heads of a kv head that 
 constexpr std::int64_t kHeadsTogether = 2;     // in prompts
 constexpr std::int64_t kRows = 64;             // of a block of a prompt
 constexpr std::int64_t kKeys = 256;            // of a block, prompts
-constexpr std::int64_t kKeysOfToken = 128;     // of a block, single tokens
+constexpr std::int64_t kKeysOfToken = 256;     // of a block, single tokens
 constexpr std::int64_t kWindowAlignment = 64;  // a window's first block starts at a multiple
 
 enum Number { width_of_head, group_size, single_token, has_mask, has_position, has_window };
