@@ -66,7 +66,6 @@ class Functions {
     if (negated) x = b_.CreateFNeg(x);
     if (by_bits) return exponential_by_bits(x, coarse);
     if (e_.level.masks && width_ == 16) return exponential_by_table(x, coarse);
-    if (e_.level.x86 && width_ == 8) return exponential_by_bits(x, coarse);
     V shifted = fma(x, real(1.44269504f), real(12582912.0f));  // 1.5 · 2^23: rounds to an integer
     V count = sub(shifted, real(12582912.0f));
     V r = rest(x, count, coarse);
@@ -294,7 +293,7 @@ llvm::Value* emit_unary(Emitter& emitter, OpCode op, llvm::Value* x) {
 }
 
 llvm::Value* emit_exponential_to_one(Emitter& emitter, llvm::Value* x) {
-  return Functions(emitter, x).exponential(x, false, false, true);
+  return Functions(emitter, x).exponential(x, false, true, true);
 }
 
 llvm::Value* emit_maximum(Emitter& emitter, llvm::Value* a, llvm::Value* b) {
