@@ -252,22 +252,27 @@ TEST_F(CompiledOperations, MaximumOfRowsWithOneNan) {
 
 // Signalling ones and such whose rounding would carry into the sign, from memory and from an operation.
 TEST_F(CompiledOperations, NanStaysNanInBf16) {
-  for (const bool computed : {false, true}) {
-    Builder b("narrow");
-    const auto n = b.dim("n");
-    const auto x = b.input("x", DType::f32, {1, n});
-    const auto y = b.output("y", DType::bf16, {1, n});
-    b.parallel("i", 0, n, 64, [&](Index i) {
-      const Tile read = b.view(x, {0, i}, {1, 64}, to_end);
-      b.assemble(cast(computed ? read + 1.0 : read, DType::bf16), y, {0, i}, to_end);
-    });
-    const Program program = b.finish();
-    TestTensor in = TestTensor(DType::f32, {1, 53}).fill(1, -2, 2);
-    const std::uint32_t words[] = {0x7f800001, 0xff800001, 0x7fbfffff, 0x7fc00000, 0x7fffffff, 0xffffffff, 0x7fff8000};
-    for (std::size_t i = 0; i < 53; ++i)
-      if (i % 2 == 0) std::memcpy(in.bytes.data() + 4 * i, &words[i / 2 % 7], 4);
-    expect_like_interpreter(program, {in, TestTensor(DType::bf16, {1, 53})}, {}, 0, 0);
-  }
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16})
+    for (const bool computed : {false, true}) {
+      Builder b("narrow");
+      const auto n = b.dim("n");
+      const auto x = b.input("x", dtype, {1, n});
+      const auto y = b.output("y", DType::bf16, {1, n});
+      b.parallel("i", 0, n, 64, [&](Index i) {
+        const Tile read = cast(b.view(x, {0, i}, {1, 64}, to_end), DType::f32);
+        b.assemble(cast(computed ? read + 1.0 : read, DType::bf16), y, {0, i}, to_end);
+      });
+      const Program program = b.finish();
+      const std::size_t size = dtype_size(dtype);
+      TestTensor in = TestTensor(dtype, {1, 53}).fill(1, -2, 2);
+      const std::uint32_t words[] = {0x7f800001, 0xff800001, 0x7fbfffff, 0x7fc00000,
+                                     0x7fffffff, 0xffffffff, 0x7fff8000, 0xff810000};
+      for (std::size_t i = 0; i < 53; i += 2) {
+        const std::uint32_t word = words[i / 2 % 8] | (size == 2 ? 0x10000 : 0);
+        std::memcpy(in.bytes.data() + size * i, reinterpret_cast<const char*>(&word) + 4 - size, size);
+      }
+      expect_like_interpreter(program, {in, TestTensor(DType::bf16, {1, 53})}, {}, 0, 0);
+    }
 }
 
 TEST_F(CompiledOperations, TopKOfShortRows) {

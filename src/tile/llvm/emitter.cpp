@@ -236,12 +236,21 @@ llvm::Value* Emitter::to_bf16(llvm::Value* value) {
   }
   llvm::Type* words = vector_of(builder.getInt32Ty(), width);
   llvm::Value* bits = builder.CreateBitCast(value, words);
+  const bool bytes = level.x86 && !level.masks && width == 8;
   llvm::Value* high = builder.CreateLShr(bits, whole(16, width));
-  llvm::Value* odd = builder.CreateAnd(high, whole(1, width));
-  llvm::Value* more = builder.CreateAdd(odd, whole(0x7fff, width));
+  llvm::Value* more = nullptr;
+  if (bytes) {  // a comparison instead of a shift, for which there are half as many units; LLVM would turn it back
+    llvm::Value* odd = opaque(builder.CreateAnd(bits, whole(0x10000, width)));
+    llvm::Value* even = builder.CreateSExt(builder.CreateICmpEQ(odd, llvm::Constant::getNullValue(words)), words);
+    more = builder.CreateAdd(even, whole(0x8000, width));
+  } else {
+    more = builder.CreateAdd(builder.CreateAnd(high, whole(1, width)), whole(0x7fff, width));
+  }
   llvm::Value* nan = builder.CreateFCmpUNO(value, value);
   llvm::Value* out = nullptr;
-  if (is_arithmetic(value)) {  // a NaN is quiet already and keeps its upper bits where nothing is added
+  if (is_arithmetic(value) && short_nans) {  // rounding does not carry into the sign
+    out = builder.CreateLShr(builder.CreateAdd(bits, more), whole(16, width));
+  } else if (is_arithmetic(value)) {  // a NaN is quiet already and keeps its upper bits where nothing is added
     more = builder.CreateSelect(nan, llvm::Constant::getNullValue(words), more);
     out = builder.CreateLShr(builder.CreateAdd(bits, more), whole(16, width));
   } else {
@@ -249,6 +258,25 @@ llvm::Value* Emitter::to_bf16(llvm::Value* value) {
     out = builder.CreateSelect(nan, builder.CreateOr(high, whole(0x40, width)), rounded);
   }
   return builder.CreateTrunc(out, vector_of(builder.getInt16Ty(), width));
+}
+
+// The same of eight, where a vector's halves are shuffled by bytes: one operation besides the load of both halves.
+llvm::Value* Emitter::from_bf16_by_bytes(llvm::Value* value) {
+  llvm::Type* type_of_bytes = vector_of(builder.getInt8Ty(), 32);
+  if (halves_ == nullptr) {
+    std::vector<std::uint8_t> positions;
+    for (unsigned i = 0; i < 32; ++i)
+      positions.push_back(static_cast<std::uint8_t>(i % 4 < 2 ? 0x80 : i / 4 * 2 + i % 2));  // 0x80: zero
+    auto* text = llvm::FunctionType::get(type_of_bytes, {type_of_bytes}, false);
+    llvm::IRBuilder<> first(entry_, entry_->begin());
+    halves_ = first.CreateCall(llvm::InlineAsm::get(text, "", "=x,0", false),
+                               {llvm::ConstantDataVector::get(builder.getContext(), positions)});
+  }
+  std::vector<int> twice;
+  for (int i = 0; i < 16; ++i) twice.push_back(i % 8);
+  llvm::Value* both = builder.CreateBitCast(builder.CreateShuffleVector(value, twice), type_of_bytes);
+  llvm::Value* bits = builder.CreateIntrinsic(llvm::Intrinsic::x86_avx2_pshuf_b, {}, {both, halves_});
+  return builder.CreateBitCast(bits, type(DType::f32, 8));
 }
 
 // One permutation with zeroed lower halves instead of a widening and a shift, both of which wait for the same units.
@@ -294,6 +322,8 @@ llvm::Value* Emitter::cast(llvm::Value* value, DType from, DType to) {
   llvm::Type* wanted = type(to, width);
   if (from == DType::bf16 && level.x86 && level.lanes == 16 && width == 16)
     return cast(from_bf16_by_permutation(value), DType::f32, to);
+  if (from == DType::bf16 && level.x86 && !level.masks && width == 8 && llvm::isa<llvm::LoadInst>(value))
+    return cast(from_bf16_by_bytes(value), DType::f32, to);
   if (from == DType::bf16) {
     llvm::Type* words = vector_of(builder.getInt32Ty(), width);
     llvm::Value* bits = builder.CreateShl(builder.CreateZExt(value, words), whole(16, width));

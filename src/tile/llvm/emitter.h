@@ -39,6 +39,10 @@ class Emitter {
   llvm::Module& module;
   const Level& level;
 
+  // Whether the lower halves of all NaN that code meets are zero, as of those that arithmetic makes and of widened
+  // bf16.
+  bool short_nans = false;
+
   // A new external function in which code is written from now on.
   llvm::Function* begin_function(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Type*> parameters);
   llvm::BasicBlock* block(const std::string& name);  // appended to the function
@@ -80,6 +84,7 @@ class Emitter {
   llvm::Value* to_bf16(llvm::Value* value);
   llvm::Value* opaque(llvm::Value* value);
   llvm::Value* from_bf16_by_permutation(llvm::Value* value);
+  llvm::Value* from_bf16_by_bytes(llvm::Value* value);
   llvm::Value* mark(llvm::Instruction* load, bool constant);
   llvm::Function* function_ = nullptr;
   llvm::BasicBlock* entry_ = nullptr;

@@ -25,6 +25,10 @@ ProgramEmitter::ProgramEmitter(const Program& program, Emitter& emitter, std::st
 }
 
 void ProgramEmitter::emit() {
+  // Scalars are attributes, made of double: their NaN are short too.
+  e_.short_nans = std::none_of(program_.tensors.begin(), program_.tensors.end(), [](const TensorParameter& tensor) {
+    return tensor.access == Access::read && (tensor.dtype == DType::f32 || tensor.dtype == DType::f16);
+  });
   emit_blocks_function();
   emit_run_function();
 }
