@@ -236,10 +236,10 @@ llvm::Value* Emitter::to_bf16(llvm::Value* value) {
   }
   llvm::Type* words = vector_of(builder.getInt32Ty(), width);
   llvm::Value* bits = builder.CreateBitCast(value, words);
-  const bool bytes = level.x86 && !level.masks && width == 8;
+  const bool compares = level.x86 && !level.masks && width == 8;
   llvm::Value* high = builder.CreateLShr(bits, whole(16, width));
   llvm::Value* more = nullptr;
-  if (bytes) {  // a comparison instead of a shift, for which there are half as many units; LLVM would turn it back
+  if (compares) {  // a comparison instead of a shift, for which there are half as many units; LLVM would turn it back
     llvm::Value* odd = opaque(builder.CreateAnd(bits, whole(0x10000, width)));
     llvm::Value* even = builder.CreateSExt(builder.CreateICmpEQ(odd, llvm::Constant::getNullValue(words)), words);
     more = builder.CreateAdd(even, whole(0x8000, width));
