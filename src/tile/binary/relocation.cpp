@@ -50,9 +50,17 @@ std::string set_page_distance(std::span<std::byte> block, std::uint64_t place, s
   return problem.empty() ? set_bits(block, place, 5, 19, value >> 2) : problem;
 }
 
+// No block is that large: sums of these do not overflow.
+bool sane(const Patch& p) {
+  constexpr std::int64_t kReach = std::int64_t{1} << 40;
+  const auto within = [](std::int64_t value) { return value > -kReach && value < kReach; };
+  return p.place < std::uint64_t{kReach} && within(p.target) && within(p.addend);
+}
+
 }  // namespace
 
 std::string patch_x86_64(std::span<std::byte> block, const Patch& p) {
+  if (!sane(p)) return kTooFar;
   const std::int64_t distance = p.target + p.addend - static_cast<std::int64_t>(p.place);
   switch (p.type) {
     case R_X86_64_NONE:
@@ -77,6 +85,7 @@ std::string patch_x86_64(std::span<std::byte> block, const Patch& p) {
 }
 
 std::string patch_aarch64(std::span<std::byte> block, const Patch& p) {
+  if (!sane(p)) return kTooFar;
   const std::int64_t value = p.target + p.addend;
   const auto place = static_cast<std::int64_t>(p.place);
   const auto low = [&](int shift) {

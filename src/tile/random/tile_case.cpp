@@ -131,7 +131,8 @@ std::string CaseMemory::damage() const {
   for (const Area& area : areas_) {
     const std::size_t size = dtype_size(area.dtype), bytes = static_cast<std::size_t>(area.elements) * size;
     if (area.access == Access::read) {
-      if (std::memcmp(area.data, area.before.data(), bytes) != 0) return fmt::format("input {} was written", area.name);
+      if (bytes != 0 && std::memcmp(area.data, area.before.data(), bytes) != 0)
+        return fmt::format("input {} was written", area.name);
       continue;
     }
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
