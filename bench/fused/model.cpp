@@ -2,6 +2,7 @@
 // what is switched on by itself against none.
 #include <fmt/format.h>
 
+#include "engine/fuse_list.h"
 #include "engine/tune.h"
 #include "fused/row_groups.h"
 #include "support/launch_timer.h"
@@ -122,13 +123,12 @@ void add_automatic(FusedBench& bench, const std::string& name, const std::string
   std::vector<std::string> names;
   for (const Regime& regime : regimes) names.push_back(row_name(regime));
   if (!run.wants_any(names)) return;
-  std::string switches = bench.options.automatic;
-  const bool tuned = engine::take_auto(switches);
+  const engine::FuseList list = engine::parse_fuse_list(bench.options.automatic);
   ModelRun engine(bench.program, "host", run.options().threads, shape, 1024);
   engine.fill_cache();
   ops::Tuner tuner(ops::TuningStore({}, engine::tuning_device(engine.device())));  // a first run, measured anew
-  Pass none(engine, {}), automatic(engine, ops::Switches::parse(bench.program.operators, switches));
-  if (tuned) {
+  Pass none(engine, {}), automatic(engine, ops::Switches::parse(bench.program.operators, list.composites));
+  if (list.automatic) {
     automatic.choose_by(tuner);
     for (const Regime& regime : regimes)
       engine::prepare_calls(tuner, engine.context(), engine.model(),

@@ -13,6 +13,7 @@
 #include "cli/model_options.h"
 #include "cli/usage.h"
 #include "engine/found_chains.h"
+#include "engine/fuse_list.h"
 #include "engine/trace_forward.h"
 #include "measure/chain_arms.h"
 #include "opgraph/chain_finder.h"
@@ -223,7 +224,7 @@ std::filesystem::path save(const Options& options, opgraph::ChainFile identity, 
 
 void run(const Options& options) {
   const engine::SessionOptions flags = session_options(options, "fuse");
-  if (engine::split_fuse(options.fuse).found || !options.fuse_file.empty())
+  if (engine::parse_fuse_list(options.fuse).found || !options.fuse_file.empty())
     throw WrongUsage("fuse", "chains that were found cannot be on while they are looked for; leave out found");
   const Program program;
   engine::Session session(program, flags);

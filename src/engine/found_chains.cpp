@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
+#include "base/cache_folder.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "base/mapped_file.h"
+#include "engine/fuse_list.h"
 
 namespace tilewright::engine {
 namespace {
-
-constexpr const char* kFound = "found";
-
-std::string hash_text(std::string_view text) { return fmt::format("{:016x}", ops::OpName(text).hash); }
 
 std::string command_for(const SessionOptions& options) {
   std::string out = "tilewright fuse ";
@@ -25,44 +22,28 @@ std::string command_for(const SessionOptions& options) {
 
 }  // namespace
 
-FuseList split_fuse(const std::string& fuse) {
-  FuseList out;
-  std::size_t begin = 0;
-  while (begin <= fuse.size()) {
-    const std::size_t end = std::min(fuse.find(',', begin), fuse.size());
-    const std::string name = fuse.substr(begin, end - begin);
-    begin = end + 1;
-    if (name == kFound)
-      out.found = true;
-    else if (!name.empty())
-      out.composites += (out.composites.empty() ? "" : ",") + name;
-  }
-  if (out.composites.empty()) out.composites = "none";
-  return out;
-}
-
 opgraph::ChainFile chain_identity(const SessionOptions& options, const models::ModelInfo& info,
                                   const std::string& kernel_family) {
   opgraph::ChainFile out;
   out.model = options.dummy_shape.empty() ? options.model.string() : options.dummy_shape;
   // Chains follow from the configuration; weights and place do not matter.
-  out.key = hash_text(options.dummy_shape.empty() ? read_text_file(options.model / "config.json")
-                                                  : "shape " + options.dummy_shape);
+  out.key = hash_name(hash_text(options.dummy_shape.empty() ? read_text_file(options.model / "config.json")
+                                                            : "shape " + options.dummy_shape));
   out.dtype = std::string(dtype_name(info.dtype));
   out.family = kernel_family;
-  out.fuse = split_fuse(options.fuse).composites;
+  out.fuse = parse_fuse_list(options.fuse).composites;
   return out;
 }
 
 std::filesystem::path found_chains_path(const opgraph::ChainFile& identity) {
-  std::filesystem::path base;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    base = cache;
-  else if (const char* home = std::getenv("HOME"); home && *home)
-    base = std::filesystem::path(home) / ".cache";
-  else
-    base = std::filesystem::temp_directory_path();
-  return base / "tilewright" / "chains" / fmt::format("{}-{}-{}.json", identity.key, identity.dtype, identity.family);
+  const std::filesystem::path cache = user_cache_folder();
+  if (cache.empty())
+    fail({.what = "there is no cache folder for found chains",
+          .where = "XDG_CACHE_HOME and HOME",
+          .expected = "an absolute path in one of them",
+          .found = "neither",
+          .fix = "name a file: `tilewright fuse MODEL --save F`, then --fuse-file F"});
+  return cache / "chains" / fmt::format("{}-{}-{}.json", identity.key, identity.dtype, identity.family);
 }
 
 opgraph::ChainFile load_found_chains(const SessionOptions& options, const opgraph::ChainFile& identity,

@@ -9,18 +9,11 @@
 
 namespace tilewright::engine {
 
-// `fuse` without the word "found", and whether it was there.
-struct FuseList {
-  std::string composites;  // as Switches::parse
-  bool found = false;
-};
-FuseList split_fuse(const std::string& fuse);
-
 // Model, dtype, device and switches of a session's chains, no chains yet.
 opgraph::ChainFile chain_identity(const SessionOptions& options, const models::ModelInfo& info,
                                   const std::string& kernel_family);
 
-// $XDG_CACHE_HOME/tilewright/chains/<key>-<dtype>-<family>.json (~/.cache without the variable).
+// chains/<key>-<dtype>-<family>.json in the user's cache folder. Throws Error if there is none.
 std::filesystem::path found_chains_path(const opgraph::ChainFile& identity);
 
 // The chains of options.fuse_file (empty: the place above), which must be of the same configuration, dtype and family.

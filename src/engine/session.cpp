@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "engine/found_chains.h"
+#include "engine/fuse_list.h"
 #include "engine/tune.h"
 #include "models/core/decoder_model.h"
 
@@ -18,11 +19,10 @@ constexpr const char* kBestPath = "greedy";
 Session::Session(const Program& program, const SessionOptions& options) {
   device_ = program.devices.open(options.device, options.device_options);
   const double start = device_->now();
-  FuseList list = split_fuse(options.fuse);
-  std::string& fuse = list.composites;
-  if (take_auto(fuse))
+  const FuseList list = parse_fuse_list(options.fuse);
+  if (list.automatic)
     tuner_ = std::make_unique<ops::Tuner>(ops::TuningStore(ops::user_tuning_folder(), tuning_device(*device_)));
-  const ops::Switches switches = ops::Switches::parse(program.operators, fuse);
+  const ops::Switches switches = ops::Switches::parse(program.operators, list.composites);
   context_ = std::make_unique<ops::Context>(program.operators, device_->default_stream(), switches,
                                             switches.any() ? &fallbacks_ : nullptr);
   context_->set_chooser(tuner_.get());

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::int64_t kLongestPrompt = 512;
 constexpr int kMostRehearsals = 4;
-constexpr const char* kAuto = "auto";
 
 struct ResultsWanted {};
 
@@ -96,23 +95,6 @@ void prepare_calls(ops::Tuner& tuner, ops::Context& context, const models::Model
 ops::TuningDevice tuning_device(const runtime::Device& device) {
   return {device.name(), cpu_info().model, std::string(isa_name(active_isa())), device.threads(),
           report::tool_version() + " " + tile::compiler_version()};
-}
-
-bool take_auto(std::string& list) {
-  std::string rest;
-  bool found = false;
-  std::size_t begin = 0;
-  while (begin <= list.size()) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    const std::string word = list.substr(begin, end - begin);
-    begin = end + 1;
-    if (word == kAuto)
-      found = true;
-    else
-      rest += (rest.empty() ? "" : ",") + word;
-  }
-  list = std::move(rest);
-  return found;
 }
 
 }  // namespace tilewright::engine

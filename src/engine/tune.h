@@ -23,7 +23,4 @@ void prepare_calls(ops::Tuner& tuner, ops::Context& context, const models::Model
 // What decisions of this device and program are stored under.
 ops::TuningDevice tuning_device(const runtime::Device& device);
 
-// Takes "auto" out of a --fuse list. False if it is not there.
-bool take_auto(std::string& list);
-
 }  // namespace tilewright::engine

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <ostream>
 #include <vector>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "target/probes.h"
@@ -110,19 +110,20 @@ MachineLimits limits_from_json(const Json& json, const std::string& where) {
 }
 
 std::filesystem::path stored_limits_path(const std::string& cpu, IsaLevel isa, int threads) {
-  std::filesystem::path base;
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache)
-    base = cache;
-  else if (const char* home = std::getenv("HOME"); home && *home)
-    base = std::filesystem::path(home) / ".cache";
-  else
-    base = std::filesystem::temp_directory_path();
-  return base / "tilewright" /
+  const std::filesystem::path cache = user_cache_folder();
+  if (cache.empty()) return cache;
+  return cache /
          ("limits-" + as_file_name(cpu) + "-" + std::string(isa_name(isa)) + "-" + std::to_string(threads) + ".json");
 }
 
 void store_limits(const MachineLimits& limits) {
   const std::filesystem::path path = stored_limits_path(limits.cpu, limits.isa, limits.threads);
+  if (path.empty())
+    fail({.what = "there is no cache folder for the measured limits",
+          .where = "XDG_CACHE_HOME and HOME",
+          .expected = "an absolute path in one of them",
+          .found = "neither",
+          .fix = "set XDG_CACHE_HOME to a folder that can be written"});
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
   if (error)

@@ -42,7 +42,7 @@ MachineLimits measure_limits(int threads, Effort effort, IsaLevel isa = active_i
 Json limits_to_json(const MachineLimits& limits);
 MachineLimits limits_from_json(const Json& json, const std::string& where);  // throws Error
 
-// The stored copy, $XDG_CACHE_HOME/tilewright/limits-<cpu>-<isa>-<threads>.json (~/.cache without the variable). It is
+// The stored copy, limits-<cpu>-<isa>-<threads>.json in the user's cache folder (empty if there is none). It is
 // for `doctor` and the choice of tiles; whatever is printed as a share of a limit measures anew.
 std::filesystem::path stored_limits_path(const std::string& cpu, IsaLevel isa, int threads);
 void store_limits(const MachineLimits& limits);  // throws Error if the file cannot be written

@@ -63,26 +63,30 @@ Tensors run_without_kernel(Context& context, const OpCall& call) {
   return outputs;
 }
 
-Tensors run_as_chosen(Context& context, Chooser& chooser, const OpCall& call) {
-  const Candidate* kernel = chooser.choose(context, call);
-  if (!kernel) return call.op.decomposition.run(context, call);
+// Empty if the candidate served the call; else why it does not.
+std::string try_candidate(Context& context, const OpCall& call, const Candidate& candidate, Tensors& outputs) {
   std::string reason;
-  if (kernel->attempt) {
-    Tensors outputs = allocate_outputs(context, call);
-    reason = kernel->attempt(context, OpCall{call.op, call.inputs, call.attributes, outputs.span()});
-    if (reason.empty()) {
-      watch_fused(context, call, kernel->name);
-      return outputs;
-    }
+  if (candidate.attempt) {
+    outputs = allocate_outputs(context, call);
+    reason = candidate.attempt(context, OpCall{call.op, call.inputs, call.attributes, outputs.span()});
   } else {
-    if (kernel->refuse) reason = kernel->refuse(context, call);
-    if (reason.empty()) {
-      watch_fused(context, call, kernel->name);
-      return run_candidate(context, call, *kernel);
-    }
+    if (candidate.refuse) reason = candidate.refuse(context, call);
+    if (reason.empty()) outputs = run_candidate(context, call, candidate);
   }
-  watch_refusal(context, call, kernel->name, reason);
-  chooser.refused(call, reason);
+  if (!reason.empty())
+    watch_refusal(context, call, candidate.name, reason);
+  else if (call.op.schema.kind == OpKind::composite)
+    watch_fused(context, call, candidate.name);
+  return reason;
+}
+
+Tensors run_as_chosen(Context& context, Chooser& chooser, const OpCall& call) {
+  if (const Candidate* kernel = chooser.choose(context, call)) {
+    Tensors outputs;
+    const std::string reason = try_candidate(context, call, *kernel, outputs);
+    if (reason.empty()) return outputs;
+    chooser.refused(call, reason);
+  }
   return call.op.decomposition.run(context, call);
 }
 
@@ -95,24 +99,10 @@ Tensors select_and_run(Context& context, const OpCall& call) {
   }
   std::string reasons;
   for (std::size_t i = 0; candidates && i < candidates->size(); ++i) {
-    const Candidate& candidate = (*candidates)[i];
-    std::string reason;
-    if (candidate.attempt) {
-      Tensors outputs = allocate_outputs(context, call);
-      reason = candidate.attempt(context, OpCall{call.op, call.inputs, call.attributes, outputs.span()});
-      if (reason.empty()) {
-        watch_fused(context, call, candidate.name);
-        return outputs;
-      }
-    } else {
-      if (candidate.refuse) reason = candidate.refuse(context, call);
-      if (reason.empty()) {
-        if (composite) watch_fused(context, call, candidate.name);
-        return run_candidate(context, call, candidate);
-      }
-    }
-    watch_refusal(context, call, candidate.name, reason);
-    reasons += "\n    " + candidate.name + ": " + reason;
+    Tensors outputs;
+    const std::string reason = try_candidate(context, call, (*candidates)[i], outputs);
+    if (reason.empty()) return outputs;
+    reasons += "\n    " + (*candidates)[i].name + ": " + reason;
   }
   if (composite) {
     watch_refusal(context, call, "decomposition",

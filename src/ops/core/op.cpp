@@ -96,7 +96,7 @@ Switches Switches::parse(const Registry& registry, const std::string& list) {
     } else {
       fail({.what = "no composite operator of that name",
             .where = "--fuse",
-            .expected = "none, all, auto or some of " + known,
+            .expected = "none, all, auto, found or some of " + known,
             .found = name,
             .fix = ""});
     }

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/cache_folder.h"
 #include "base/hash.h"
 #include "tile/binary/program_folder.h"
 
@@ -201,11 +201,8 @@ void KernelCache::store(const std::string& key, const Blob& blob) const {
 }
 
 std::filesystem::path user_kernel_folder() {
-  if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache && *cache == '/')
-    return std::filesystem::path(cache) / "tilewright" / "kernels";
-  if (const char* home = std::getenv("HOME"); home && *home == '/')
-    return std::filesystem::path(home) / ".cache" / "tilewright" / "kernels";
-  return {};
+  const std::filesystem::path cache = user_cache_folder();
+  return cache.empty() ? cache : cache / "kernels";
 }
 
 std::filesystem::path shipped_kernel_folder() {

@@ -42,7 +42,7 @@ class KernelCache {
 std::vector<std::byte> kernel_file_bytes(const std::string& key, const Blob& blob);
 std::optional<Blob> read_kernel_file(std::span<const std::byte> bytes, const std::string& key);
 
-// $XDG_CACHE_HOME/tilewright/kernels, without the variable ~/.cache/tilewright/kernels; empty if there is no home.
+// kernels/ in the user's cache folder; empty if there is none.
 std::filesystem::path user_kernel_folder();
 // lib/tilewright/kernels beside the program, or in the folder above (bin/tilewright, build/tests/…); empty if neither
 // is there.

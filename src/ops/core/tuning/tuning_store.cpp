@@ -10,10 +10,10 @@
 #include <ostream>
 #include <set>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mapped_file.h"
-#include "tile/binary/kernel_cache.h"
 
 namespace tilewright::ops {
 namespace {
@@ -163,8 +163,8 @@ bool TuningStore::save() {
 }
 
 std::filesystem::path user_tuning_folder() {
-  const std::filesystem::path kernels = tile::user_kernel_folder();
-  return kernels.empty() ? kernels : kernels.parent_path() / "tuning";
+  const std::filesystem::path cache = user_cache_folder();
+  return cache.empty() ? cache : cache / "tuning";
 }
 
 }  // namespace tilewright::ops

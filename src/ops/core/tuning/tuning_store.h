@@ -57,7 +57,7 @@ class TuningStore {
 // Of a file, whatever device it is of: for a list. Empty if it is none.
 std::vector<Decision> read_tuning_file(const std::filesystem::path& file, const TuningDevice& device);
 
-// $XDG_CACHE_HOME/tilewright/tuning, without the variable ~/.cache/tilewright/tuning; empty if there is no home.
+// tuning/ in the user's cache folder; empty if there is none.
 std::filesystem::path user_tuning_folder();
 
 }  // namespace tilewright::ops
