@@ -16,8 +16,8 @@ namespace tilewright::tile::llvm_back_end {
 
 // `op`: neg … gelu_tanh of f32, neg and abs of i32 too.
 llvm::Value* emit_unary(Emitter& emitter, OpCode op, llvm::Value* x);
-// e^x of x that are NaN, at most zero, or a rounding above: ln2 is taken off in one step, whose own rounding (1.9e-9,
-// up to 126 times) adds up to 2 units of the last place to the 3 where results are smallest.
+// e^x of x that are NaN, at most zero, or a rounding above. ln2 is taken off in one step, whose rounding counts up to
+// 126 times: the error grows from 3 units of the last place to 6 where results are smallest (4.9 were measured).
 llvm::Value* emit_exponential_to_one(Emitter& emitter, llvm::Value* x);
 // `a` or `b`; `b` where either is NaN (f32).
 llvm::Value* emit_larger_number(Emitter& emitter, llvm::Value* a, llvm::Value* b);
