@@ -8,8 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/capture/graph.h"
 #include "runtime/memory.h"
 #include "runtime/stream.h"
+#include "runtime/trace.h"
 
 namespace tilewright::runtime {
 
@@ -44,6 +46,14 @@ class Device {
 
   // Seconds on the device's clock now. For a simulated device this is its own time.
   virtual double now() = 0;
+
+  // Fixes addresses, drops needless barriers (GraphPlan) and makes the graph ready to be replayed on any stream of this
+  // device. Throws Error (107040) for a graph that was instantiated before, and if memory does not suffice.
+  virtual std::unique_ptr<ExecutableGraph> instantiate(std::shared_ptr<Graph> graph);
+
+  // Between these, the device writes down what it runs. Both wait for all work. Off, launches cost nothing more.
+  virtual void start_trace();
+  virtual std::vector<TraceRecord> stop_trace();
 
   // A kernel that the backend offers by name (the conformance suite uses "cts.*"); null if it has none of that name.
   virtual const Kernel* find_kernel(std::string_view name) const = 0;
