@@ -6,7 +6,6 @@
 #include "engine/found_chains.h"
 #include "engine/fuse_list.h"
 #include "engine/tune.h"
-#include "models/core/decoder_model.h"
 
 namespace tilewright::engine {
 namespace {
@@ -16,28 +15,27 @@ constexpr const char* kBestPath = "greedy";
 
 }  // namespace
 
-Session::Session(const Program& program, const SessionOptions& options) {
-  device_ = program.devices.open(options.device, options.device_options);
-  const double start = device_->now();
+Session::Session(const Program& program, const SessionOptions& options)
+    : Session(std::make_shared<LoadedModel>(program, options), options) {}
+
+Session::Session(std::shared_ptr<const LoadedModel> loaded, const SessionOptions& options)
+    : loaded_(std::move(loaded)), stream_(loaded_->device().create_stream()) {
+  const ops::Registry& operators = loaded_->program().operators;
   const FuseList list = parse_fuse_list(options.fuse);
   if (list.automatic)
-    tuner_ = std::make_unique<ops::Tuner>(ops::TuningStore(ops::user_tuning_folder(), tuning_device(*device_)));
-  const ops::Switches switches = ops::Switches::parse(program.operators, list.composites);
-  context_ = std::make_unique<ops::Context>(program.operators, device_->default_stream(), switches,
-                                            switches.any() ? &fallbacks_ : nullptr);
+    tuner_ = std::make_unique<ops::Tuner>(ops::TuningStore(ops::user_tuning_folder(), tuning_device(device())));
+  const ops::Switches switches = ops::Switches::parse(operators, list.composites);
+  context_ = std::make_unique<ops::Context>(operators, *stream_, switches, switches.any() ? &fallbacks_ : nullptr);
   context_->set_chooser(tuner_.get());
-  model_ = options.dummy_shape.empty()
-               ? models::load_model(*context_, program.families, options.model, options.load)
-               : models::make_dummy_model(*context_, program.families, options.dummy_shape, options.load);
-  if (list.found || !options.fuse_file.empty()) {
-    const opgraph::ChainFile identity = chain_identity(options, model_->info(), device_->kernel_family());
-    chains_ = std::make_unique<opgraph::ChainRewriter>(
-        program.operators, device_->kernel_family(), load_found_chains(options, identity, program.operators).to_use());
-    context_->set_rewriter(chains_.get());
-  }
-  device_->synchronize();
-  load_seconds_ = device_->now() - start;
+  if (!list.found && options.fuse_file.empty()) return;
+  const std::string family = device().kernel_family();
+  const opgraph::ChainFile identity = chain_identity(options, model().info(), family);
+  chains_ = std::make_unique<opgraph::ChainRewriter>(operators, family,
+                                                     load_found_chains(options, identity, operators).to_use());
+  context_->set_rewriter(chains_.get());
 }
+
+Session::~Session() = default;
 
 const ops::FallbackLog& Session::fallbacks() const {
   if (!tuner_) return fallbacks_;
@@ -47,28 +45,33 @@ const ops::FallbackLog& Session::fallbacks() const {
 }
 
 void Session::prepare(std::int64_t batch, std::int64_t prompt, std::int64_t length) {
-  if (tuner_) prepare_calls(*tuner_, *context_, *model_, {batch, prompt, length});
+  if (tuner_) prepare_calls(*tuner_, *context_, model(), {batch, prompt, length});
 }
 
 void Session::begin(std::int64_t batch, std::int64_t length) {
-  state_ = {};
   length_ = 0;
   const std::int64_t room = nn::round_up_to_bucket(std::max<std::int64_t>(length, 1));
-  const std::uint64_t needed = model_->state_bytes(batch, room);
+  if (state_.batch == batch && state_.max_len == room) {
+    model().restart(*context_, state_);
+    context_->flush();
+    return;
+  }
+  state_ = {};
+  const std::uint64_t needed = model().state_bytes(batch, room);
   try {
     // Buffers take memory only as they are written, one by one: asked for together here, not when the system has none.
-    if (const std::uint64_t free = device_->available_bytes(); needed > free)
+    if (const std::uint64_t free = device().available_bytes(); needed > free)
       fail({.what = "not enough memory on the device",
-            .where = device_->name(),
+            .where = device().name(),
             .expected = fmt::format("{} MiB", needed >> 20),
             .found = fmt::format("{} MiB free", free >> 20),
             .fix = ""});
-    state_ = model_->make_state(*context_, batch, room);
+    state_ = model().make_state(*context_, batch, room);
     context_->flush();
   } catch (const Error& e) {
     fail({.what = fmt::format("no memory for the key-value cache of {} positions ({} MiB): {}", room, needed >> 20,
                               e.text().what),
-          .where = device_->name(),
+          .where = device().name(),
           .expected = e.text().expected,
           .found = e.text().found,
           .fix = "use a smaller context (--ctx), fewer new tokens (--max-new-tokens), or free memory"});
@@ -77,7 +80,7 @@ void Session::begin(std::int64_t batch, std::int64_t length) {
 
 ops::Tensor Session::run(const HostTensor& ids) {
   TW_CHECK(ids.dtype == DType::i64 && ids.shape.rank() == 2 && ids.shape[0] == state_.batch);
-  const std::int64_t vocabulary = model_->info().vocab_size;
+  const std::int64_t vocabulary = model().info().vocab_size;
   for (std::int64_t i = 0; i < ids.elements(); ++i)
     if (const std::int64_t id = ids.data<std::int64_t>()[i]; id < 0 || id >= vocabulary)
       fail({.what = "a token is outside the model's vocabulary",
@@ -96,8 +99,8 @@ ops::Tensor Session::run(const ops::Tensor& ids) {
           .expected = fmt::format("at most {} positions", state_.max_len),
           .found = fmt::format("{}", length_ + rows),
           .fix = "reserve more (--ctx) or shorten the prompt"});
-  ops::Tensor hidden = model_->forward(*context_, ids, state_, length_);
-  model_->advance(*context_, state_, rows);
+  ops::Tensor hidden = model().forward(*context_, ids, state_, length_);
+  model().advance(*context_, state_, rows);
   context_->flush();
   length_ += rows;
   return hidden;
@@ -105,13 +108,13 @@ ops::Tensor Session::run(const ops::Tensor& ids) {
 
 ops::Tensor Session::last_logits(const ops::Tensor& hidden) {
   const std::int64_t rows = hidden.dim(1);
-  ops::Tensor logits = model_->head(*context_, rows == 1 ? hidden : hidden.slice(1, rows - 1, rows));
+  ops::Tensor logits = model().head(*context_, rows == 1 ? hidden : hidden.slice(1, rows - 1, rows));
   context_->flush();
   return logits;
 }
 
 ops::Tensor Session::all_logits(const ops::Tensor& hidden) {
-  ops::Tensor logits = model_->head(*context_, hidden);
+  ops::Tensor logits = model().head(*context_, hidden);
   context_->flush();
   return logits;
 }

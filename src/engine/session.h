@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/program.h"
+#include "engine/loaded_model.h"
 #include "models/core/model.h"
 #include "opgraph/chain_rewriter.h"
 #include "ops/core/observer.h"
@@ -18,28 +18,20 @@
 
 namespace tilewright::engine {
 
-struct SessionOptions {
-  std::filesystem::path model;  // a directory; or
-  std::string dummy_shape;      // a published shape with random weights
-  models::LoadOptions load = {};
-  std::string device = "host";
-  runtime::DeviceOptions device_options = {};
-  // As Switches::parse; "auto" in the list: what was measured to be faster; "found": chains that `tilewright fuse`
-  // kept.
-  std::string fuse = "none";
-  std::filesystem::path fuse_file = {};  // chains of this file instead ("found" is then implied)
-};
-
 class Session {
  public:
-  // Returns when the weights are on the device. Throws Error as DeviceRegistry::open, Switches::parse, load_model and
-  // load_found_chains do.
+  // Loads the model. Throws Error as LoadedModel, Switches::parse and load_found_chains do.
   Session(const Program& program, const SessionOptions& options);
+  // Another session of a model that is loaded: a stream, switches and state of its own. `options`: those it was loaded
+  // with, but for `fuse` and `fuse_file`.
+  Session(std::shared_ptr<const LoadedModel> loaded, const SessionOptions& options);
+  ~Session();
 
-  const models::Model& model() const { return *model_; }
-  runtime::Device& device() { return *device_; }
+  const models::Model& model() const { return loaded_->model(); }
+  runtime::Device& device() const { return loaded_->device(); }
+  runtime::Stream& stream() const { return *stream_; }
   ops::Context& context() { return *context_; }
-  double load_seconds() const { return load_seconds_; }  // on the device's clock
+  double load_seconds() const { return loaded_->load_seconds(); }
   // Composites that were switched on but ran their decomposition, with counts. Empty if none is on.
   // Valid until the next call of this.
   const ops::FallbackLog& fallbacks() const;
@@ -51,12 +43,15 @@ class Session {
   // What became of chains that were found; null if they are off.
   const opgraph::ChainRewriter* chains() const { return chains_.get(); }
 
-  // Begins `batch` new sequences with room for `length` positions (rounded up to a bucket). Throws Error if memory does
-  // not suffice.
+  // Begins `batch` new sequences with room for `length` positions (rounded up to a bucket). Where batch and room are
+  // those of the sequences before, the state's tensors stay where they are. Throws Error if memory does not suffice.
   void begin(std::int64_t batch, std::int64_t length);
   std::int64_t batch() const { return state_.batch; }
   std::int64_t length() const { return length_; }  // positions written so far
   std::int64_t room() const { return state_.max_len; }
+  nn::State& state() { return state_; }
+  // Says that work which did not go through `run` (a replay) has written `rows` more positions.
+  void skip(std::int64_t rows) { length_ += rows; }
 
   // What these submit is on the stream when they return (a rewriter in the context holds nothing back across them).
   //
@@ -74,14 +69,13 @@ class Session {
   std::vector<float> read_logits(const ops::Tensor& logits);
 
  private:
-  std::shared_ptr<runtime::Device> device_;
+  std::shared_ptr<const LoadedModel> loaded_;
+  std::unique_ptr<runtime::Stream> stream_;
   ops::FallbackLog fallbacks_;
   mutable ops::FallbackLog with_choices_;
   std::unique_ptr<ops::Tuner> tuner_;
   std::unique_ptr<opgraph::ChainRewriter> chains_;
   std::unique_ptr<ops::Context> context_;
-  std::unique_ptr<models::Model> model_;
-  double load_seconds_ = 0;
   nn::State state_;
   std::int64_t length_ = 0;
 };

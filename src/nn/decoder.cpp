@@ -79,24 +79,36 @@ std::uint64_t Decoder::state_bytes(std::int64_t batch, std::int64_t max_len) con
 
 State Decoder::make_state(Context& context, std::int64_t batch, std::int64_t max_len) const {
   TW_CHECK(max_len % kBucket == 0 && batch > 0);
-  const PathScope scope(context, kStatePath);
   const DType dtype = weights_.dtype;
   State state{batch, max_len, {}};
-  const auto add = [&](std::string name, Tensor tensor) {
-    state.tensors.push_back({std::move(name), std::move(tensor)});
+  const auto add = [&](std::string name, DType type, const Shape& shape) {
+    state.tensors.push_back({std::move(name), context.empty(type, shape)});
   };
-  add("position", call(context, kFull, {}, {{"shape", Dims{batch}}, {"value", 0.0}, {"dtype", DType::i32}}));
-  const RotaryTable table = rotary_table(config_, inverse_frequencies(config_, 0), 0, max_len, dtype);
-  add("rotary.cos", runtime::to_device(context.stream(), table.cos));
-  add("rotary.sin", runtime::to_device(context.stream(), table.sin));
-  // Zeros, because masked places have weight 0 and 0 · NaN would not be 0.
-  const Attributes zeros{
-      {"shape", Dims{batch, config_.kv_heads, max_len, config_.head_dim}}, {"value", 0.0}, {"dtype", dtype}};
+  add("position", DType::i32, {batch});
+  add("rotary.cos", dtype, {max_len, config_.head_dim});
+  add("rotary.sin", dtype, {max_len, config_.head_dim});
   for (std::int64_t i = 0; i < config_.layers; ++i) {
-    add(fmt::format("layers.{}.key", i), call(context, kFull, {}, zeros));
-    add(fmt::format("layers.{}.value", i), call(context, kFull, {}, zeros));
+    add(fmt::format("layers.{}.key", i), dtype, {batch, config_.kv_heads, max_len, config_.head_dim});
+    add(fmt::format("layers.{}.value", i), dtype, {batch, config_.kv_heads, max_len, config_.head_dim});
   }
+  restart(context, state);
   return state;
+}
+
+void Decoder::restart(Context& context, State& state) const {
+  const PathScope scope(context, kStatePath);
+  const RotaryTable table = rotary_table(config_, inverse_frequencies(config_, 0), 0, state.max_len, weights_.dtype);
+  const auto write = [&](const Tensor& to, const HostTensor& from) {
+    context.stream().copy_from_host(to.memory(), to.byte_offset(), from.bytes.data(), from.bytes.size());
+  };
+  write(state.tensors[kCos].tensor, table.cos);
+  write(state.tensors[kSin].tensor, table.sin);
+  for (std::size_t i = 0; i < state.tensors.size(); ++i) {
+    if (i == kCos || i == kSin) continue;
+    // Caches too, because masked places have weight 0 and 0 · NaN would not be 0.
+    const Tensor& tensor = state.tensors[i].tensor;
+    ops::call_into(context, kFull, {}, tensor, {{"shape", tensor.shape()}, {"value", 0.0}, {"dtype", tensor.dtype()}});
+  }
 }
 
 // Dynamic scaling: the base follows the length of this call; keys already in the cache keep their rotation.

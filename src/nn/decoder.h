@@ -25,6 +25,8 @@ class Decoder {
   // Key-value cache [batch, kv_heads, max_len, head_dim] a layer in model dtype (zero), rotary tables [max_len,
   // head_dim], position [batch] (zero). max_len is a multiple of kBucket. Throws Error if memory does not suffice.
   State make_state(ops::Context& context, std::int64_t batch, std::int64_t max_len) const;
+  // Makes a state as new, in its own tensors.
+  void restart(ops::Context& context, State& state) const;
   // Bytes that make_state takes.
   std::uint64_t state_bytes(std::int64_t batch, std::int64_t max_len) const;
 

@@ -33,6 +33,7 @@ class DecoderModel : public Model {
   std::uint64_t state_bytes(std::int64_t batch, std::int64_t max_len) const override {
     return decoder_.state_bytes(batch, max_len);
   }
+  void restart(ops::Context& context, nn::State& state) const override { decoder_.restart(context, state); }
   ops::Tensor forward(ops::Context& context, const ops::Tensor& ids, nn::State& state,
                       std::int64_t begin) const override {
     return decoder_.forward(context, ids, state, begin);

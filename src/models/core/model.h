@@ -31,6 +31,7 @@ class Model {
   // As nn::Decoder's.
   virtual nn::State make_state(ops::Context& context, std::int64_t batch, std::int64_t max_len) const = 0;
   virtual std::uint64_t state_bytes(std::int64_t batch, std::int64_t max_len) const = 0;
+  virtual void restart(ops::Context& context, nn::State& state) const = 0;
   virtual ops::Tensor forward(ops::Context& context, const ops::Tensor& ids, nn::State& state,
                               std::int64_t begin) const = 0;
   virtual ops::Tensor head(ops::Context& context, const ops::Tensor& hidden) const = 0;

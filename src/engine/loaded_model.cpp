@@ -1,0 +1,19 @@
+#include "engine/loaded_model.h"
+
+#include "models/core/decoder_model.h"
+
+namespace tilewright::engine {
+
+LoadedModel::LoadedModel(const Program& program, const SessionOptions& options) : program_(program) {
+  device_ = program.devices.open(options.device, options.device_options);
+  const double start = device_->now();
+  stream_ = device_->create_stream();
+  ops::Context context(program.operators, *stream_);
+  model_ = options.dummy_shape.empty()
+               ? models::load_model(context, program.families, options.model, options.load)
+               : models::make_dummy_model(context, program.families, options.dummy_shape, options.load);
+  device_->synchronize();
+  load_seconds_ = device_->now() - start;
+}
+
+}  // namespace tilewright::engine
