@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <charconv>
@@ -15,6 +14,7 @@
 #include "base/error.h"
 #include "base/process_memory.h"
 #include "cli/ask_prompt.h"
+#include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/fusion_report.h"
 #include "cli/model_options.h"
@@ -208,30 +208,30 @@ void run(const Options& options) {
 }  // namespace
 
 void add_ask_command(CLI::App& app) {
-  auto* command = app.add_subcommand("ask", "Answer a prompt with a model; the answer alone goes to stdout");
+  Command command(app, "ask", "Answer a prompt with a model; the answer alone goes to stdout");
   auto options = std::make_shared<Options>();
-  add_model_options(*command, *options, true);
-  command->add_option("--prompt", options->prompt, "Text to answer or continue; - reads standard input")->required();
-  command->add_flag("--raw", options->raw, "Continue the text as it is, without the model's chat template");
+  add_model_options(command, *options, true);
+  command.add_option("--prompt", options->prompt, "Text to answer or continue; - reads standard input").required();
+  command.add_flag("--raw", options->raw, "Continue the text as it is, without the model's chat template");
   command
-      ->add_option("--max-new-tokens", options->max_new_tokens,
-                   "Tokens to generate at most (default: the model's, else 512)")
-      ->check(CLI::Range(std::int64_t{1}, kMostTokens));
-  command->add_option("--ctx", options->context, "Positions to reserve (default: prompt + new tokens)")
-      ->check(CLI::Range(std::int64_t{1}, kMostTokens));
+      .add_option("--max-new-tokens", options->max_new_tokens,
+                  "Tokens to generate at most (default: the model's, else 512)")
+      .range(1, kMostTokens);
+  command.add_option("--ctx", options->context, "Positions to reserve (default: prompt + new tokens)")
+      .range(1, kMostTokens);
   const char* kOwn = " (default: the model's generation_config.json)";
-  command->add_option("--temperature", options->temperature, std::string("0 takes the best token") + kOwn);
-  command->add_option("--top-k", options->top_k, std::string("Sample from the k best tokens; 0: from all") + kOwn)
-      ->check(CLI::Range(std::int64_t{0}, kMostTokens));
-  command->add_option("--top-p", options->top_p,
-                      std::string("Sample from the best tokens that hold this probability") + kOwn);
-  command->add_option("--min-p", options->min_p,
-                      std::string("Drop tokens below this share of the best one's probability") + kOwn);
-  command->add_option("--repetition-penalty", options->repetition_penalty,
-                      std::string("Divide logits of tokens seen before") + kOwn);
-  command->add_option("--seed", options->seed, "Seed of the sampling (default: random, shown with the figures)")
-      ->check(whole_number, "");
-  command->callback([options] { run(*options); });
+  command.add_option("--temperature", options->temperature, std::string("0 takes the best token") + kOwn);
+  command.add_option("--top-k", options->top_k, std::string("Sample from the k best tokens; 0: from all") + kOwn)
+      .range(0, kMostTokens);
+  command.add_option("--top-p", options->top_p,
+                     std::string("Sample from the best tokens that hold this probability") + kOwn);
+  command.add_option("--min-p", options->min_p,
+                     std::string("Drop tokens below this share of the best one's probability") + kOwn);
+  command.add_option("--repetition-penalty", options->repetition_penalty,
+                     std::string("Divide logits of tokens seen before") + kOwn);
+  command.add_option("--seed", options->seed, "Seed of the sampling (default: random, shown with the figures)")
+      .check(whole_number);
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tilewright::cli

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
+#include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/fusion_report.h"
 #include "cli/model_options.h"
@@ -95,13 +95,12 @@ void run(const Options& options) {
 }  // namespace
 
 void add_check_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("check", "Compare a model's logits and greedy tokens with the reference implementation's");
+  Command command(app, "check", "Compare a model's logits and greedy tokens with the reference implementation's");
   auto options = std::make_shared<Options>();
-  add_model_options(*command, *options, false);
-  command->add_option("--golden", options->golden, "File written by tools/make_golden.py")->required();
-  command->footer("--dtype auto means the golden's. Exit 0: within the bounds, or not judged; 1: different.");
-  command->callback([options] { run(*options); });
+  add_model_options(command, *options, false);
+  command.add_option("--golden", options->golden, "File written by tools/make_golden.py").required();
+  command.footer("--dtype auto means the golden's. Exit 0: within the bounds, or not judged; 1: different.");
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tilewright::cli

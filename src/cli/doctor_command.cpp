@@ -9,7 +9,6 @@
 #include <simdjson.h>
 #include <utf8proc.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -19,6 +18,7 @@
 #include "base/cpu.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "cli/command_line.h"
 #include "ops/core/registry.h"
 #include "report/table.h"
 #include "runtime/device.h"
@@ -192,15 +192,11 @@ void print_text(const Json& found) {
 
 void add_doctor_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command =
-      app.add_subcommand("doctor", "What this machine has: processor, memory, libraries, limits, devices");
-  command->add_flag("--measure", options->measure, "Measure the limits again, thoroughly (about 3 s)");
-  command->add_option("--threads", options->threads, "Threads to measure with (default: all)")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command->callback([options] {
+  Command command(app, "doctor", "What this machine has: processor, memory, libraries, limits, devices");
+  command.add_flag("--measure", options->measure, "Measure the limits again, thoroughly (about 3 s)");
+  command.add_option("--threads", options->threads, "Threads to measure with (default: all)").range(1, 1024);
+  command.add_option("--format", options->format, "text or json").one_of({"text", "json"}).show_default();
+  command.on_run([options] {
     const Json found = gathered(*options);
     if (options->format == "json")
       std::fputs((found.dump(2) + "\n").c_str(), stdout);

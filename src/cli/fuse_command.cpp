@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "base/error.h"
+#include "cli/command_line.h"
 #include "cli/model_options.h"
 #include "cli/usage.h"
 #include "engine/found_chains.h"
@@ -278,26 +278,27 @@ void run(const Options& options) {
 }  // namespace
 
 void add_fuse_command(CLI::App& app) {
-  auto* command = app.add_subcommand(
-      "fuse", "Find chains of small operators that one kernel can replace in a model, check and time them, keep them");
+  Command command(
+      app, "fuse",
+      "Find chains of small operators that one kernel can replace in a model, check and time them, keep them");
   auto options = std::make_shared<Options>();
-  add_model_options(*command, *options, true);
-  command->add_option("--seq", options->tokens, "Tokens of the traced pass; decode: tokens before it")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
-      ->capture_default_str();
-  command->add_option("--regime", options->regime, "The pass to trace: a prompt, or one token after it")
-      ->check(CLI::IsMember({"prefill", "decode"}))
-      ->capture_default_str();
-  command->add_option("--rounds", options->rounds, "Rounds of timing; 0: none. Under 6 there is no interval")
-      ->check(CLI::Range(0, 1000))
-      ->capture_default_str();
-  command->add_option("--save", options->save, "Keep the chains in this file (default: beside the cache)");
-  command->footer(
+  add_model_options(command, *options, true);
+  command.add_option("--seq", options->tokens, "Tokens of the traced pass; decode: tokens before it")
+      .range(1, std::int64_t{1} << 20)
+      .show_default();
+  command.add_option("--regime", options->regime, "The pass to trace: a prompt, or one token after it")
+      .one_of({"prefill", "decode"})
+      .show_default();
+  command.add_option("--rounds", options->rounds, "Rounds of timing; 0: none. Under 6 there is no interval")
+      .range(0, 1000)
+      .show_default();
+  command.add_option("--save", options->save, "Keep the chains in this file (default: beside the cache)");
+  command.footer(
       "Switches of --fuse are on while the pass is traced. `ask`, `check` use what was kept with --fuse found, or "
       "--fuse-file FILE.\nColumns: calls and bytes fewer in a forward over all places (×); the worst error on the "
       "model's own tensors and\nits bound; time of the calls as they are / fused, with the 95 % interval; ?: no "
       "difference shown. docs/fusing.md explains all.");
-  command->callback([options] { run(*options); });
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tilewright::cli

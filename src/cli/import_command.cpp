@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "cli/command_line.h"
 #include "hub/gguf/import_gguf.h"
 
 namespace tilewright::cli {
@@ -44,17 +45,17 @@ void run(const Options& options) {
 
 void add_import_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("import", "Write a GGUF file as a Hugging Face model directory");
-  command->add_option("file", options->file, "the GGUF file")->required();
-  command->add_option("--output-dir", options->output_dir, "the directory to write; must be empty or absent")
-      ->required()
-      ->check([](const std::string& text) { return text.empty() ? std::string("must not be empty") : ""; }, "");
+  Command command(app, "import", "Write a GGUF file as a Hugging Face model directory");
+  command.add_option("file", options->file, "the GGUF file").required();
+  command.add_option("--output-dir", options->output_dir, "the directory to write; must be empty or absent")
+      .required()
+      .not_empty();
   command
-      ->add_option("--dtype", options->dtype,
-                   "dtype of the weights (default: the file's float type, f32 if it is quantised)")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
-  command->add_flag("--force", options->force, "replace the model in a directory that is not empty");
-  command->callback([options] { run(*options); });
+      .add_option("--dtype", options->dtype,
+                  "dtype of the weights (default: the file's float type, f32 if it is quantised)")
+      .one_of({"f32", "f16", "bf16"});
+  command.add_flag("--force", options->force, "replace the model in a directory that is not empty");
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tilewright::cli

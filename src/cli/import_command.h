@@ -1,7 +1,9 @@
 // `tilewright import FILE.gguf --output-dir D`: a GGUF file as a Hugging Face model directory.
 #pragma once
 
-#include <CLI/CLI.hpp>
+namespace CLI {
+class App;
+}
 
 namespace tilewright::cli {
 

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "cli/command_line.h"
 #include "cli/fusion_report.h"
 #include "cli/kernel_cases.h"
 #include "engine/program.h"
@@ -248,19 +248,19 @@ void run(const Options& options) {
 }  // namespace
 
 void add_kernels_bench(CLI::App& kernels) {
-  auto* command = kernels.add_subcommand("bench", "Time kernels against the small ops they stand for, and the limit");
+  Command command(kernels, "bench", "Time kernels against the small ops they stand for, and the limit");
   auto options = std::make_shared<Options>();
-  command->add_option("NAME", options->name, "An operator or a kernel (default: all)");
-  command->add_option("--cases", options->cases, "Cases of your own, in the form of src/ops/*/cases.json");
-  command->add_option("--rounds", options->rounds, "Rounds, in each of which every arm runs once")
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  command->add_flag("--store", options->store, "Decide about these cases for `--fuse auto`, too, and keep that");
-  command->add_option("--device", options->device, "Device to run on")->capture_default_str();
-  command->add_option("--threads", options->threads, "Processor threads (default: all)")->check(CLI::Range(1, 1024));
-  command->add_option("--report-file", options->report_file, "Write a JSON report to this file");
-  command->footer("Under six rounds there is no interval, and so no claim.");
-  command->callback([options] { run(*options); });
+  command.add_option("NAME", options->name, "An operator or a kernel (default: all)");
+  command.add_option("--cases", options->cases, "Cases of your own, in the form of src/ops/*/cases.json");
+  command.add_option("--rounds", options->rounds, "Rounds, in each of which every arm runs once")
+      .range(1, 10'000)
+      .show_default();
+  command.add_flag("--store", options->store, "Decide about these cases for `--fuse auto`, too, and keep that");
+  command.add_option("--device", options->device, "Device to run on").show_default();
+  command.add_option("--threads", options->threads, "Processor threads (default: all)").range(1, 1024);
+  command.add_option("--report-file", options->report_file, "Write a JSON report to this file");
+  command.footer("Under six rounds there is no interval, and so no claim.");
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tilewright::cli

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <set>
 
+#include "cli/command_line.h"
 #include "cli/kernel_cases.h"
 #include "cli/kernels_bench.h"
 #include "cli/kernels_show.h"
@@ -86,21 +86,18 @@ void print(const Json& found) {
 }  // namespace
 
 void add_kernels_command(CLI::App& app) {
-  auto* command =
-      app.add_subcommand("kernels", "Kernels written or derived as tile programs: list, show, verify, bench, tuning");
+  Command command(app, "kernels", "Kernels written or derived as tile programs: list, show, verify, bench, tuning");
   auto options = std::make_shared<Options>();
-  command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command->add_option("--report-file", options->report_file, "Write a JSON report to this file");
-  add_kernels_show(*command);
-  add_kernels_verify(*command);
-  add_kernels_bench(*command);
-  add_kernels_tuning(*command);
-  command->require_subcommand(0, 1);
-  command->footer("A derived kernel is called OPERATOR.derived. `tilewright kernels SUBCOMMAND --help` says more.");
-  command->callback([command, options] {
-    if (!command->get_subcommands().empty()) return;
+  command.add_option("--format", options->format, "text or json").one_of({"text", "json"}).show_default();
+  command.add_option("--report-file", options->report_file, "Write a JSON report to this file");
+  add_kernels_show(command);
+  add_kernels_verify(command);
+  add_kernels_bench(command);
+  add_kernels_tuning(command);
+  command.subcommand_is_optional();
+  command.footer("A derived kernel is called OPERATOR.derived. `tilewright kernels SUBCOMMAND --help` says more.");
+  command.on_run([command, options] {
+    if (command.has_subcommand()) return;
     const Json found = gathered();
     if (!options->report_file.empty())
       report::write_report(options->report_file, {.kind = "kernels", .seeds = {}, .result = found});

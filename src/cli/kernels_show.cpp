@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -12,6 +11,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
+#include "cli/command_line.h"
 #include "cli/kernel_cases.h"
 #include "cli/usage.h"
 #include "engine/program.h"
@@ -184,23 +184,22 @@ void run(const Options& options) {
 }  // namespace
 
 void add_kernels_show(CLI::App& kernels) {
-  auto* command = kernels.add_subcommand("show", "A kernel's program before and after lowering, its tiles and buffers");
+  Command command(kernels, "show", "A kernel's program before and after lowering, its tiles and buffers");
   auto options = std::make_shared<Options>();
-  command->add_option("NAME", options->name, "A kernel, or an operator (its first kernel)")->required();
-  command->add_option("--dtype", options->dtype, "Of the tensors (default: the operator's first case)")
-      ->check(CLI::IsMember({"f32", "f16", "bf16"}));
-  command->add_option("--target", options->target, "What to lower for: host, or a device such as 910b2")
-      ->capture_default_str();
-  command->add_option("--level", options->level, "Instruction set of the host (default: this processor's)")
-      ->check(CLI::IsMember({"avx2", "avx512", "avx512_bf16", "neon"}));
-  command->add_option("--tiles", options->tiles, "NAME=N sets a tile size; may be repeated");
-  command->add_option("--emit", options->emit, "Only this: text (of the lowered program), ir or assembly (of LLVM)")
-      ->check(CLI::IsMember({"text", "ir", "assembly"}));
-  command->allow_extras();
-  command->footer(
+  command.add_option("NAME", options->name, "A kernel, or an operator (its first kernel)").required();
+  command.add_option("--dtype", options->dtype, "Of the tensors (default: the operator's first case)")
+      .one_of({"f32", "f16", "bf16"});
+  command.add_option("--target", options->target, "What to lower for: host, or a device such as 910b2").show_default();
+  command.add_option("--level", options->level, "Instruction set of the host (default: this processor's)")
+      .one_of({"avx2", "avx512", "avx512_bf16", "neon"});
+  command.add_option("--tiles", options->tiles, "NAME=N sets a tile size; may be repeated");
+  command.add_option("--emit", options->emit, "Only this: text (of the lowered program), ir or assembly (of LLVM)")
+      .one_of({"text", "ir", "assembly"});
+  command.take_unknown_words();
+  command.footer(
       "Numbers that a kernel is compiled for, and its symbolic dims, are set by name: --dim 128 --heads 16.");
-  command->callback([command, options] {
-    options->numbers = named_numbers(command->remaining());
+  command.on_run([command, options] {
+    options->numbers = named_numbers(command.unknown_words());
     run(*options);
   });
 }

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 
+#include "cli/command_line.h"
 #include "engine/program.h"
 #include "engine/tune.h"
 #include "report/envelope.h"
@@ -75,18 +75,16 @@ void run(const Options& options) {
 }  // namespace
 
 void add_kernels_tuning(CLI::App& kernels) {
-  auto* command = kernels.add_subcommand("tuning", "What `--fuse auto` decided on this device, with the figures");
+  Command command(kernels, "tuning", "What `--fuse auto` decided on this device, with the figures");
   auto options = std::make_shared<Options>();
-  command->add_option("--device", options->device, "Device that was run on")->capture_default_str();
-  command->add_option("--threads", options->threads, "Processor threads (default: all)")->check(CLI::Range(1, 1024));
-  command->add_option("--format", options->format, "text or json")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command->add_option("--report-file", options->report_file, "Write a JSON report to this file");
-  command->footer(
+  command.add_option("--device", options->device, "Device that was run on").show_default();
+  command.add_option("--threads", options->threads, "Processor threads (default: all)").range(1, 1024);
+  command.add_option("--format", options->format, "text or json").one_of({"text", "json"}).show_default();
+  command.add_option("--report-file", options->report_file, "Write a JSON report to this file");
+  command.footer(
       "Decisions are kept for each device, instruction set, number of threads and version. Deleting the file\n"
       "that is named here lets them be measured anew.");
-  command->callback([options] { run(*options); });
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tilewright::cli

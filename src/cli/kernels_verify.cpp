@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
 
 #include "base/error.h"
+#include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/kernel_cases.h"
 #include "engine/program.h"
@@ -201,18 +201,18 @@ void run(const Options& options) {
 }  // namespace
 
 void add_kernels_verify(CLI::App& kernels) {
-  auto* command = kernels.add_subcommand("verify", "Compare kernels with the reference on their operators' cases");
+  Command command(kernels, "verify", "Compare kernels with the reference on their operators' cases");
   auto options = std::make_shared<Options>();
-  command->add_option("NAME", options->name, "An operator or a kernel (default: all)");
-  command->add_option("--cases", options->cases, "Cases of your own, in the form of src/ops/*/cases.json");
-  command->add_option("--random", options->random, "So many random variations of the cases for each kernel, too")
-      ->check(CLI::Range(0, 1'000'000));
-  command->add_option("--seed", options->seed, "Of the random variations")->capture_default_str();
-  command->add_option("--device", options->device, "Device to run on")->capture_default_str();
-  command->add_option("--threads", options->threads, "Processor threads (default: all)")->check(CLI::Range(1, 1024));
-  command->add_option("--report-file", options->report_file, "Write a JSON report to this file");
-  command->footer("Exit 0: every kernel within its tolerance on every case that it serves; 1: not.");
-  command->callback([options] { run(*options); });
+  command.add_option("NAME", options->name, "An operator or a kernel (default: all)");
+  command.add_option("--cases", options->cases, "Cases of your own, in the form of src/ops/*/cases.json");
+  command.add_option("--random", options->random, "So many random variations of the cases for each kernel, too")
+      .range(0, 1'000'000);
+  command.add_option("--seed", options->seed, "Of the random variations").show_default();
+  command.add_option("--device", options->device, "Device to run on").show_default();
+  command.add_option("--threads", options->threads, "Processor threads (default: all)").range(1, 1024);
+  command.add_option("--report-file", options->report_file, "Write a JSON report to this file");
+  command.footer("Exit 0: every kernel within its tolerance on every case that it serves; 1: not.");
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tilewright::cli

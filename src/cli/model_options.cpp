@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 
 #include "base/error.h"
+#include "cli/command_line.h"
 #include "cli/usage.h"
 
 namespace tilewright::cli {
@@ -43,28 +43,26 @@ void require_report_folder(const std::filesystem::path& file) {
 
 }  // namespace
 
-void add_model_options(CLI::App& command, ModelOptions& options, bool with_dummy) {
+void add_model_options(CLI::App& parser, ModelOptions& options, bool with_dummy) {
+  Command command(parser);
   command.add_option("MODEL", options.model, "Model directory: config.json, *.safetensors … (default: $MODEL_PATH)");
-  command.add_option("--device", options.device, "Device to run on; `tilewright doctor` lists them")
-      ->capture_default_str();
-  command.add_option("--dtype", options.dtype, "Compute dtype")
-      ->check(CLI::IsMember({"auto", "f32", "f16", "bf16"}))
-      ->capture_default_str();
+  command.add_option("--device", options.device, "Device to run on; `tilewright doctor` lists them").show_default();
+  command.add_option("--dtype", options.dtype, "Compute dtype").one_of({"auto", "f32", "f16", "bf16"}).show_default();
   command.add_option("--threads", options.threads, "Processor threads, the caller counted (default: all)")
-      ->check(CLI::Range(1, kMostThreads));
+      .range(1, kMostThreads);
   command
       .add_option(
           "--fuse", options.fuse,
           "Composite operators that may run a fused kernel: none, all or names, comma separated; auto: what was "
           "measured to be faster here, measured now if it never was; found: chains that `tilewright fuse` found in "
           "this model")
-      ->capture_default_str();
+      .show_default();
   command.add_option("--fuse-file", options.fuse_file, "Chains of a file that `tilewright fuse --save` wrote");
   command.add_option("--report-file", options.report_file, "Write a JSON report to this file");
   if (!with_dummy) return;
   command.add_option("--weights", options.weights, "Where weights come from: the model's files, or seeded random ones")
-      ->check(CLI::IsMember({"file", "dummy"}))
-      ->capture_default_str();
+      .one_of({"file", "dummy"})
+      .show_default();
   command.add_option("--shape", options.shape, "Published shape for --weights dummy, such as Qwen3-1.7B");
   command.add_option("--layers", options.layers, "Only the first so many layers");
 }

@@ -1,12 +1,12 @@
 #include "cli/render_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "cli/command_line.h"
 #include "cli/standard_input.h"
 #include "hub/chat/chat_template_source.h"
 
@@ -72,18 +72,18 @@ std::string rendered(const Options& options) {
 
 void add_render_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("render", "Render a chat template: the text a chat model is given");
-  command->add_option("model", options->model, "Model directory, or a template file")
-      ->envname("MODEL_PATH")
-      ->check([](const std::string& name) { return name.empty() ? std::string("must not be empty") : ""; }, "")
-      ->required();
-  command->add_option("--messages", options->messages, "JSON list of {role, content}; - reads standard input")
-      ->required();
-  command->add_option("--tools", options->tools, "JSON list of tools")->check(CLI::ExistingFile);
-  command->add_option("--set", options->settings, "Variable of the template, name=value: JSON if it parses, else text")
-      ->allow_extra_args(false);
-  command->add_flag("--no-generation-prompt", options->no_generation_prompt, "End after the last message");
-  command->callback([options] {
+  Command command(app, "render", "Render a chat template: the text a chat model is given");
+  command.add_option("model", options->model, "Model directory, or a template file")
+      .from_environment("MODEL_PATH")
+      .not_empty()
+      .required();
+  command.add_option("--messages", options->messages, "JSON list of {role, content}; - reads standard input")
+      .required();
+  command.add_option("--tools", options->tools, "JSON list of tools").existing_file();
+  command.add_option("--set", options->settings, "Variable of the template, name=value: JSON if it parses, else text")
+      .once_each();
+  command.add_flag("--no-generation-prompt", options->no_generation_prompt, "End after the last message");
+  command.on_run([options] {
     const std::string text = rendered(*options);
     std::fwrite(text.data(), 1, text.size(), stdout);
     std::fflush(stdout);

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/mapped_file.h"
+#include "cli/command_line.h"
 #include "cli/standard_input.h"
 #include "hub/tokenizer/tokenizer.h"
 
@@ -111,20 +111,20 @@ void run(const Options& options) {
 
 void add_tokenize_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("tokenize", "Print the token ids of a text, or the text of token ids");
-  command->add_option("model", options->model, "a model directory or a tokenizer.json (default: $MODEL_PATH)")
-      ->envname("MODEL_PATH")
-      ->check([](const std::string& name) { return name.empty() ? std::string("must not be empty") : ""; }, "")
-      ->required();
-  command->add_option("file", options->file, "the text; - is stdin")->capture_default_str();
-  command->add_flag("--lines", options->lines, "each line is a text of its own");
-  command->add_flag("--decode", options->decode, "the input is lines of ids; print a line of text for each");
-  command->add_flag("--no-special-tokens", options->no_special_tokens,
-                    "put none around the text (BOS …); with --decode, leave them out");
-  command->add_option("--format", options->format, "text, or json with the pieces and the bytes they stand for")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  command->callback([options] { run(*options); });
+  Command command(app, "tokenize", "Print the token ids of a text, or the text of token ids");
+  command.add_option("model", options->model, "a model directory or a tokenizer.json (default: $MODEL_PATH)")
+      .from_environment("MODEL_PATH")
+      .not_empty()
+      .required();
+  command.add_option("file", options->file, "the text; - is stdin").show_default();
+  command.add_flag("--lines", options->lines, "each line is a text of its own");
+  command.add_flag("--decode", options->decode, "the input is lines of ids; print a line of text for each");
+  command.add_flag("--no-special-tokens", options->no_special_tokens,
+                   "put none around the text (BOS …); with --decode, leave them out");
+  command.add_option("--format", options->format, "text, or json with the pieces and the bytes they stand for")
+      .one_of({"text", "json"})
+      .show_default();
+  command.on_run([options] { run(*options); });
 }
 
 }  // namespace tilewright::cli
