@@ -1,6 +1,10 @@
 #include "report/table.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -10,30 +14,42 @@ namespace {
 constexpr int kGap = 2;
 constexpr int kNarrowest = 12;  // a folded column keeps at least this
 
-// Breaks at spaces; a word longer than the width is cut.
-std::vector<std::string> folded(const std::string& text, int width) {
-  std::vector<std::string> lines(1);
-  std::size_t at = 0;
-  while (at < text.size()) {
-    std::size_t end = text.find(' ', at);
-    if (end == std::string::npos) end = text.size();
-    std::string word = text.substr(at, end - at);
+struct Range {
+  char32_t first, last;
+};
+// Blocks of Unicode 15 whose characters are wide in terminals, and those that take no cell.
+constexpr Range kWide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x23e9, 0x23ec},   {0x2e80, 0x303e},
+                           {0x3041, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
+                           {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x16fe0, 0x18d08},
+                           {0x1aff0, 0x1b2fb}, {0x1f004, 0x1f004}, {0x1f0cf, 0x1f0cf}, {0x1f18e, 0x1f1ff},
+                           {0x1f200, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f7e0, 0x1f7f0}, {0x1f90c, 0x1faff},
+                           {0x20000, 0x3fffd}};
+constexpr Range kNoCell[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},    {0x610, 0x61a},   {0x64b, 0x65f},
+                             {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},  {0x20d0, 0x20f0}, {0xfe00, 0xfe0f},
+                             {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}, {0xe0100, 0xe01ef}};
+
+template <std::size_t N>
+bool within(char32_t c, const Range (&ranges)[N]) {
+  return std::any_of(std::begin(ranges), std::end(ranges), [&](const Range& r) { return c >= r.first && c <= r.last; });
+}
+
+// The cells of the character that begins at `at`, which is moved behind it. Stray continuation bytes take none.
+int step(std::string_view text, std::size_t& at) {
+  const auto first = static_cast<unsigned char>(text[at++]);
+  char32_t code = first < 0x80 ? first : first < 0xe0 ? first & 0x1f : first < 0xf0 ? first & 0x0f : first & 0x07;
+  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80)
+    code = code << 6 | (static_cast<unsigned char>(text[at++]) & 0x3f);
+  return within(code, kNoCell) ? 0 : within(code, kWide) ? 2 : 1;
+}
+
+int longest_word(const std::string& text) {
+  int longest = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    longest = std::max(longest, display_width(text.substr(at, end - at)));
     at = end + 1;
-    const bool fits = lines.back().empty() || display_width(lines.back()) + 1 + display_width(word) <= width;
-    if (!fits) lines.emplace_back();
-    while (display_width(word) > width) {
-      std::size_t cut = 0;
-      for (int n = 0; n < width; ++n) {
-        ++cut;
-        while (cut < word.size() && (static_cast<unsigned char>(word[cut]) & 0xc0) == 0x80) ++cut;
-      }
-      lines.back() = word.substr(0, cut);
-      word.erase(0, cut);
-      lines.emplace_back();
-    }
-    lines.back() += (lines.back().empty() ? "" : " ") + word;
   }
-  return lines;
+  return longest;
 }
 
 std::string padded(const std::string& text, int width, Align align) {
@@ -44,20 +60,68 @@ std::string padded(const std::string& text, int width, Align align) {
 }  // namespace
 
 int display_width(const std::string& text) {
-  return static_cast<int>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+  int width = 0;
+  for (std::size_t at = 0; at < text.size();) width += step(text, at);
+  return width;
+}
+
+std::string cut_to_width(const std::string& text, int width) {
+  std::size_t at = 0;
+  for (std::size_t next = 0; next < text.size(); at = next)
+    if ((width -= step(text, next)) < 0) return text.substr(0, at);
+  return text;
+}
+
+std::vector<std::string> folded_lines(const std::string& text, int width) {
+  width = std::max(width, 2);
+  std::vector<std::string> lines(1);
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find(' ', at), text.size());
+    std::string word = text.substr(at, end - at);
+    at = end + 1;
+    const bool fits = lines.back().empty() || display_width(lines.back()) + 1 + display_width(word) <= width;
+    if (!fits) lines.emplace_back();
+    while (display_width(word) > width) {
+      lines.back() = cut_to_width(word, width);
+      word.erase(0, lines.back().size());
+      lines.emplace_back();
+    }
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  return lines;
+}
+
+std::string styled(const std::string& text, Style style, bool colour) {
+  if (!colour || style == Style::plain || text.empty()) return text;
+  const char* codes[] = {"", "1", "2", "32", "31;1", "33"};
+  return std::string("\x1b[") + codes[static_cast<int>(style)] + "m" + text + "\x1b[0m";
+}
+
+bool wants_colour(int descriptor) {
+  const auto value = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text ? text : "");
+  };
+  return ::isatty(descriptor) == 1 && value("NO_COLOR").empty() && value("TERM") != "dumb";
 }
 
 void Table::add_row(std::vector<std::string> cells) {
   TW_CHECK(cells.size() == columns_.size());
   rows_.push_back(std::move(cells));
+  styles_.emplace_back(columns_.size(), Style::plain);
 }
 
-std::string Table::text(int width) const {
+void Table::paint(std::size_t column, Style style) {
+  TW_CHECK(!styles_.empty() && column < columns_.size());
+  styles_.back()[column] = style;
+}
+
+std::string Table::text(int width, bool colour) const {
   std::vector<int> widths;
   int total = -kGap;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    int w = display_width(columns_[c].title);
+    int w = columns_[c].fold_title ? longest_word(columns_[c].title) : display_width(columns_[c].title);
     for (const auto& row : rows_) w = std::max(w, display_width(row[c]));
     widths.push_back(w);
     total += w + kGap;
@@ -74,24 +138,36 @@ std::string Table::text(int width) const {
     total -= less;
   }
   std::string out;
-  const auto add_line = [&](const std::vector<std::string>& cells) {
-    std::string line;
-    for (std::size_t c = 0; c < cells.size(); ++c)
-      line += (c ? std::string(kGap, ' ') : "") + padded(cells[c], widths[c], columns_[c].align);
-    while (!line.empty() && line.back() == ' ') line.pop_back();
-    out += line + "\n";
+  if (total > width) {  // numbers alone are too wide: one line a cell
+    for (const auto& row : rows_) {
+      for (std::size_t c = 0; c < columns_.size(); ++c) {
+        const std::vector<std::string> lines = folded_lines(columns_[c].title + ": " + row[c], width - 2);
+        for (std::size_t l = 0; l < lines.size(); ++l) out += (c || l ? "  " : "") + lines[l] + "\n";
+      }
+    }
+    return out;
+  }
+  const auto add_line = [&](const std::vector<std::string>& cells, const std::vector<Style>& styles) {
+    std::size_t last = cells.size();
+    while (last > 0 && cells[last - 1].empty()) --last;
+    for (std::size_t c = 0; c < last; ++c) {
+      std::string cell = padded(cells[c], widths[c], columns_[c].align);
+      if (c + 1 == last) cell.erase(cell.find_last_not_of(' ') + 1);
+      out += (c ? std::string(kGap, ' ') : "") + styled(cell, styles[c], colour);
+    }
+    out += "\n";
   };
-  const auto add_folded = [&](const std::vector<std::string>& cells) {
+  const auto add_folded = [&](const std::vector<std::string>& cells, const std::vector<Style>& styles) {
     std::vector<std::vector<std::string>> parts;
     std::size_t height = 1;
     for (std::size_t c = 0; c < cells.size(); ++c) {
-      parts.push_back(folded(cells[c], widths[c]));
+      parts.push_back(folded_lines(cells[c], widths[c]));
       height = std::max(height, parts.back().size());
     }
     for (std::size_t line = 0; line < height; ++line) {
       std::vector<std::string> now;
       for (const auto& part : parts) now.push_back(line < part.size() ? part[line] : "");
-      add_line(now);
+      add_line(now, styles);
     }
   };
   std::vector<std::string> titles, rules;
@@ -99,9 +175,9 @@ std::string Table::text(int width) const {
     titles.push_back(columns_[c].title);
     rules.emplace_back(static_cast<std::size_t>(widths[c]), '-');
   }
-  add_folded(titles);
-  add_line(rules);
-  for (const auto& row : rows_) add_folded(row);
+  add_folded(titles, std::vector<Style>(columns_.size(), Style::strong));
+  add_line(rules, std::vector<Style>(columns_.size(), Style::faint));
+  for (std::size_t r = 0; r < rows_.size(); ++r) add_folded(rows_[r], styles_[r]);
   return out;
 }
 
