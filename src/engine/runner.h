@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -20,8 +21,8 @@ std::int64_t prefill_bucket(std::int64_t rows);
 
 class Runner {
  public:
-  // The session must outlive it and is not used otherwise meanwhile. It must not hold work back (no found chains) if
-  // `submission` is graph: Error.
+  // The session must outlive it; `begin` is called here only, the state and `run` may be used between passes. It must
+  // not hold work back (no found chains) if `submission` is graph: Error.
   Runner(Session& session, Submission submission);
   ~Runner();
   Runner(const Runner&) = delete;
@@ -30,10 +31,12 @@ class Runner {
   Session& session() { return session_; }
   Submission submission() const { return submission_; }
 
-  // New sequences, as Session::begin; room for padded prompts is added. Graphs stay valid while batch and room stay.
+  // New sequences, as Session::begin; its room serves padded prompts, too. Graphs stay valid while batch and room stay.
   void begin(std::int64_t batch, std::int64_t length);
   // Captures what this work will need (nothing if eager): a prompt of `prompt` rows (0: none), then single tokens up to
-  // `length` positions. The state is as new afterwards. Without it, graphs are captured when first needed.
+  // `length` positions. The state is as new afterwards. Without it, graphs are captured when first needed. Throws Error
+  // with code, name and culprit if a pass cannot be captured; eager passes work afterwards. With `--fuse auto` let the
+  // session prepare prefill_bucket(prompt) rows.
   void prepare(std::int64_t prompt, std::int64_t length);
 
   // The prompt, i64 [batch, S] on the host, on new sequences. Submits and does not wait (but for copying ids).
@@ -50,9 +53,10 @@ class Runner {
   void set_token(std::span<const std::int64_t> ids);  // teacher forcing; batch of them
   std::int64_t read_token();                          // waits; of a batch of one: the first
 
-  // What capturing cost so far, seconds on the device's clock.
+  // What capturing cost so far, seconds on the device's clock. Each pass is captured twice: the first time is the
+  // rehearsal, in which kernels are found, loaded and compiled, and it is thrown away.
   struct Costs {
-    double capture_s = 0, instantiate_s = 0;
+    double rehearsal_s = 0, capture_s = 0, instantiate_s = 0;
     int graphs = 0;
   };
   const Costs& costs() const { return costs_; }
@@ -63,16 +67,24 @@ class Runner {
 
  private:
   struct Captured;
-  void run_prompt(std::int64_t rows, std::int64_t padded);  // ids are in prompt_ids_
-  void run_step(std::int64_t covered);
-  Captured& captured_step(std::int64_t covered);
-  Captured& captured_prompt(std::int64_t padded);
+  struct Prompt;
+  void choose(const ops::Tensor& logits);
+  void submit_step(std::int64_t begin, Captured& to);
+  void submit_prompt(const Prompt& prompt, Captured& to);
+  void capture(Captured& to, const std::function<void()>& pass);
+  void replay(Captured& captured, const Prompt* prompt);
+  std::vector<runtime::Binding> bindings(const Prompt* prompt) const;
+  Captured& captured_step(std::int64_t begin);
+  Prompt& prompt_of(std::int64_t padded);
+  Prompt& captured_prompt(std::int64_t padded);
 
   Session& session_;
   Submission submission_;
   ops::Tensor token_, hidden_, logits_;
   Costs costs_;
-  std::map<std::int64_t, std::unique_ptr<Captured>> steps_, prompts_;
+  std::int64_t asked_ = 0;                                   // length that `begin` was given
+  std::map<std::int64_t, std::unique_ptr<Captured>> steps_;  // by the positions that attention covers
+  std::map<std::int64_t, std::unique_ptr<Prompt>> prompts_;  // by padded rows
 };
 
 }  // namespace tilewright::engine

@@ -78,7 +78,7 @@ void Session::begin(std::int64_t batch, std::int64_t length) {
   }
 }
 
-ops::Tensor Session::run(const HostTensor& ids) {
+void Session::check_ids(const HostTensor& ids) const {
   TW_CHECK(ids.dtype == DType::i64 && ids.shape.rank() == 2 && ids.shape[0] == state_.batch);
   const std::int64_t vocabulary = model().info().vocab_size;
   for (std::int64_t i = 0; i < ids.elements(); ++i)
@@ -88,17 +88,25 @@ ops::Tensor Session::run(const HostTensor& ids) {
             .expected = fmt::format("0 to {}", vocabulary - 1),
             .found = fmt::format("{}", id),
             .fix = "tokenizer and weights must come from one model"});
-  return run(runtime::to_device(context_->stream(), ids));
 }
 
-ops::Tensor Session::run(const ops::Tensor& ids) {
-  const std::int64_t rows = ids.dim(1);
+void Session::check_room(std::int64_t rows) const {
   if (length_ + rows > state_.max_len)
     fail({.what = "the sequence is longer than the context that was reserved",
           .where = "key-value cache",
           .expected = fmt::format("at most {} positions", state_.max_len),
           .found = fmt::format("{}", length_ + rows),
           .fix = "reserve more (--ctx) or shorten the prompt"});
+}
+
+ops::Tensor Session::run(const HostTensor& ids) {
+  check_ids(ids);
+  return run(runtime::to_device(context_->stream(), ids));
+}
+
+ops::Tensor Session::run(const ops::Tensor& ids) {
+  const std::int64_t rows = ids.dim(1);
+  check_room(rows);
   ops::Tensor hidden = model().forward(*context_, ids, state_, length_);
   model().advance(*context_, state_, rows);
   context_->flush();

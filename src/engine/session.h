@@ -53,6 +53,10 @@ class Session {
   // Says that work which did not go through `run` (a replay) has written `rows` more positions.
   void skip(std::int64_t rows) { length_ += rows; }
 
+  // Throw Error, as `run` does: ids [batch, S] on the host outside the vocabulary; `rows` more than there is room for.
+  void check_ids(const HostTensor& ids) const;
+  void check_room(std::int64_t rows) const;
+
   // What these submit is on the stream when they return (a rewriter in the context holds nothing back across them).
   //
   // Runs the tokens ids [batch, S] (i64, host) or the device tensor of that shape, and moves the position on. Returns

@@ -266,4 +266,9 @@ void Decoder::advance(Context& context, State& state, std::int64_t by) const {
   call(context, kAddInPlace, {state.position()}, {{"other", by}});
 }
 
+void Decoder::advance(Context& context, State& state, const Tensor& by) const {
+  const PathScope scope(context, kPositionPath);
+  call(context, kAddInPlace, {state.position(), by});
+}
+
 }  // namespace tilewright::nn

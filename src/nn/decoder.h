@@ -38,8 +38,9 @@ class Decoder {
   ops::Tensor forward(ops::Context& context, const ops::Tensor& ids, State& state, std::int64_t begin) const;
   // Logits [batch, rows, vocab] of hidden states [batch, rows, hidden], in model dtype.
   ops::Tensor head(ops::Context& context, const ops::Tensor& hidden) const;
-  // Adds `by` to the position, on the device.
+  // Adds `by` to the position, on the device; the tensor, i32 [1] or [batch], is read there too.
   void advance(ops::Context& context, State& state, std::int64_t by) const;
+  void advance(ops::Context& context, State& state, const ops::Tensor& by) const;
 
  private:
   struct Paths {

@@ -44,6 +44,9 @@ class DecoderModel : public Model {
   void advance(ops::Context& context, nn::State& state, std::int64_t by) const override {
     decoder_.advance(context, state, by);
   }
+  void advance(ops::Context& context, nn::State& state, const ops::Tensor& by) const override {
+    decoder_.advance(context, state, by);
+  }
 
  private:
   nn::Decoder decoder_;

@@ -36,6 +36,7 @@ class Model {
                               std::int64_t begin) const = 0;
   virtual ops::Tensor head(ops::Context& context, const ops::Tensor& hidden) const = 0;
   virtual void advance(ops::Context& context, nn::State& state, std::int64_t by) const = 0;
+  virtual void advance(ops::Context& context, nn::State& state, const ops::Tensor& by) const = 0;
 };
 
 struct LoadOptions {
