@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes the goldens of the model that ships, assets/bard, into tests/models/data.
+"""Writes the goldens of the model that ships, assets/bard.
 
     make_bard_goldens.py        # from the repository's root
 
-  * bard_golden.safetensors: the format of make_golden.py, one prompt of 24 tokens, 32 new tokens.
-  * bard_texts.json: 8 prompts, each run alone in float32: prompt, prompt_ids, greedy_ids (40, end tokens ignored), text (the
+  * assets/bard/golden.safetensors: the format of make_golden.py, one prompt of 24 tokens, 32 new tokens.
+  * tests/models/data/bard_texts.json: 8 prompts, each run alone in float32: prompt, prompt_ids, greedy_ids (40, end tokens ignored), text (the
     decoded greedy_ids) and top2_gap, the smallest gap between the two best logits along the way.
 """
 import json
@@ -36,7 +36,7 @@ def main():
     tokenizer = AutoTokenizer.from_pretrained(MODEL)
     ids = make_golden.prompt_ids(MODEL, [PASSAGE], 24)
     assert ids.shape == (1, 24)
-    make_golden.write_golden(MODEL, ids, 32, DATA / "bard_golden.safetensors")
+    make_golden.write_golden(MODEL, ids, 32, MODEL / "golden.safetensors")
     texts = []
     for prompt in PROMPTS:
         ids = make_golden.prompt_ids(MODEL, [prompt])

@@ -152,7 +152,7 @@ def make(model, seed, scratch):
 def readme(rows):
     lines = ["# Models of the tests", "",
              "Small models with random weights and goldens of the reference implementation (" + make_golden.reference_versions() + ").",
-             "This file is written by `python3 tools/make_test_models.py`; `bard_*` come from `tools/make_bard_goldens.py`, `trace_*.json`",
+             "This file is written by `python3 tools/make_test_models.py`; `bard_texts.json` comes from `tools/make_bard_goldens.py`, `trace_*.json`",
              "from `tools/trace_layer.py`. Columns: batch × tokens + new tokens; the largest |logit| and the logits' standard deviation; the",
              "reference's own bf16 error; and how much the logits move when the feature is changed (bound of `check`: 1e-4 of the largest).",
              "", "| directory | shows | file | input | max, std | bf16 error | effect of an edit on the logits |", "|---|---|---|---|---|---|---|"]

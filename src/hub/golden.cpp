@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -121,6 +122,19 @@ Golden read_golden(const std::filesystem::path& path) {
     want_finite(error, "bf16_error", false, where);
     out.bf16_error = error.data<float>()[0];
   }
+  return out;
+}
+
+bool is_golden_name(std::string_view file_name) {
+  return file_name == "golden.safetensors" || file_name.ends_with("_golden.safetensors");
+}
+
+std::vector<std::filesystem::path> goldens_beside(const std::filesystem::path& model_dir) {
+  std::vector<std::filesystem::path> out;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(model_dir, error), end; !error && it != end; it.increment(error))
+    if (is_golden_name(it->path().filename().string())) out.push_back(it->path());
+  std::sort(out.begin(), out.end());
   return out;
 }
 

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "tensor/host_tensor.h"
 
@@ -25,5 +27,10 @@ struct Golden {
 // Reads and checks the file: names, dtypes, shapes that fit each other, ids inside the vocabulary V, finite logits,
 // metadata "format" = "tilewright-golden-1". Every mismatch is an Error.
 Golden read_golden(const std::filesystem::path& path);
+
+// "golden.safetensors" and "*_golden.safetensors": what lies in a model's directory under such a name is no weights.
+bool is_golden_name(std::string_view file_name);
+// The goldens that lie in a model's directory, by name; none if it cannot be read.
+std::vector<std::filesystem::path> goldens_beside(const std::filesystem::path& model_dir);
 
 }  // namespace tilewright::hub

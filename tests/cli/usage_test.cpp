@@ -108,7 +108,7 @@ TEST(Usage, MistakesOfTheEnvironment) {
 }
 
 TEST(Usage, AFullDiskIsAnErrorOfEveryCommand) {
-  const std::string golden = TILEWRIGHT_SOURCE_DIR "/tests/models/data/bard_golden.safetensors";
+  const std::string golden = TILEWRIGHT_SOURCE_DIR "/assets/bard/golden.safetensors";
   const TemporaryDirectory folder;
   const std::string chat = folder.write("chat.jinja", "{{ messages[0].content }}");
   const std::string messages = folder.write("messages.json", R"([{"role": "user", "content": "hi"}])");

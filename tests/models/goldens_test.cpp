@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(All, Goldens, testing::ValuesIn(model_names()), [](cons
 TEST(GoldensList, NoneIsMissing) { EXPECT_GE(model_names().size(), 40u); }
 
 TEST(Golden, BardInEveryDtypeAndOnTwoThreads) {
-  const auto golden = test_model("bard_golden.safetensors");
+  const auto golden = bard() / "golden.safetensors";
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
     const CheckResult r = check(bard(), golden, dtype);
     EXPECT_EQ(r.verdict, Verdict::equal) << dtype_name(dtype) << ": " << describe(r);

@@ -63,6 +63,10 @@ TEST(Checkpoint, PrefersTheWholeFileAndTakesALoneOne) {
   const Scratch lone;
   write_shard(lone.path() / "weights.safetensors", {"w"});
   EXPECT_NE(Checkpoint::open(lone.path()).find("w"), nullptr);
+  for (const char* golden : {"golden.safetensors", "bf16_golden.safetensors"}) {
+    write_shard(lone.path() / golden, {"logits"});
+    EXPECT_EQ(Checkpoint::open(lone.path()).find("logits"), nullptr);
+  }
   write_shard(lone.path() / "more.safetensors", {"w"});
   expect_message("several weight files and no index", [&] { Checkpoint::open(lone.path()); });
 }

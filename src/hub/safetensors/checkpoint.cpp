@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "hub/golden.h"
 
 namespace tilewright::hub {
 namespace {
@@ -33,7 +34,8 @@ std::vector<fs::path> safetensors_files(const fs::path& directory) {
           .fix = error == std::errc::permission_denied ? "check its permissions" : "check the path"});
   for (; it != end; it.increment(error)) {
     if (error) break;
-    if (it->path().extension() == ".safetensors") out.push_back(it->path());
+    if (it->path().extension() == ".safetensors" && !is_golden_name(it->path().filename().string()))
+      out.push_back(it->path());
   }
   std::sort(out.begin(), out.end());
   return out;
