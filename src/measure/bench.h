@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,8 @@ struct BenchOptions {
   // Model directory or dummy shape, dtype, layers, seed of dummy weights, device, threads. `fuse` and `fuse_file` say
   // what fused arms switch on; "none" stands for all composites.
   engine::SessionOptions model;
-  std::string regime = "auto";  // or prefill, decode, diffusion
+  std::shared_ptr<const engine::LoadedModel> loaded = {};  // what `model` names, if the caller has loaded it already
+  std::string regime = "auto";                             // or prefill, decode, diffusion
   // Lists: one case for each combination of what the regime uses (prefill: seq × batch, decode: gen × batch).
   std::vector<std::int64_t> seq = {16}, gen = {128}, batch = {1};
   std::int64_t prompt_len = 8;  // decode: positions before the first timed step

@@ -139,15 +139,6 @@ Json case_json(const CaseResult& c) {
            })}};
 }
 
-Json smoke_json(const SmokeGate& gate) {
-  if (!gate.skipped.empty()) return {{"skipped", gate.skipped}};
-  return {{"ran", true},
-          {"passed", gate.passed},
-          {"checks", list(gate.checks, [](const SmokeCheck& c) -> Json {
-             return {{"name", c.name}, {"value", c.value}, {"bound", c.bound}, {"passed", c.passed}, {"note", c.note}};
-           })}};
-}
-
 }  // namespace
 
 Json bench_json(const BenchResult& r) {
@@ -180,7 +171,7 @@ Json bench_json(const BenchResult& r) {
                                        {"copy_bytes", l.copy_bytes},
                                        {"barrier_s", l.barrier_s}};
                              })},
-          {"gate", {{"smoke", or_null(r.smoke, smoke_json)}}},
+          {"gate", {{"smoke", or_null(r.smoke, engine::smoke_json)}}},
           {"cases", list(r.cases, case_json)},
           {"incomplete", r.incomplete.empty() ? Json(false) : Json(r.incomplete)},
           {"warnings", r.warnings}};

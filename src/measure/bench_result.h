@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "engine/smoke_gate.h"
 
 namespace tilewright::measure {
 
@@ -142,19 +143,6 @@ struct CaseResult {
   std::vector<CoverageRow> coverage;
 };
 
-struct SmokeCheck {
-  std::string name;
-  Json value, bound;
-  bool passed = false;
-  std::string note;
-};
-// The gate before measuring; `port` fills it in.
-struct SmokeGate {
-  std::string skipped;  // why it did not run; empty: it ran
-  bool passed = false;
-  std::vector<SmokeCheck> checks;
-};
-
 struct Fingerprint {
   std::string cpu, isa;
   int threads = 0;
@@ -180,7 +168,7 @@ struct BenchResult {
   Json settings = Json::object();
   Fingerprint fingerprint;
   std::optional<BenchLimits> limits;
-  std::optional<SmokeGate> smoke;
+  std::optional<engine::SmokeResult> smoke;  // the gate before measuring; who asked for the benchmark fills it in
   std::vector<CaseResult> cases;
   std::string incomplete;  // empty: complete; "interrupted after round 3"
   std::vector<std::string> warnings;
