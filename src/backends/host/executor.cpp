@@ -8,23 +8,22 @@
 #include <climits>
 #include <system_error>
 
+#include "backends/host/pause.h"
 #include "base/error.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace tilewright::backends::host {
 namespace {
 
 constexpr int kSpinsBeforeSleep = 4000;  // some 50–100 µs, longer than the gap between two launches of an eager pass
 
-void pause() {
-#if defined(__x86_64__)
-  _mm_pause();
-#else
-  std::this_thread::yield();
-#endif
+// The word of a slot.
+constexpr int kTicketBits = 25;
+constexpr std::uint64_t kGraphTicket = std::uint64_t{1} << 24;
+constexpr std::uint64_t kGraphComplete = std::uint64_t{1} << 23;  // nobody enters any more
+constexpr std::uint64_t kWorkersInGraph = kGraphComplete - 1;
+
+bool belongs_to(std::uint64_t ticket, std::uint64_t number) {
+  return ((ticket >> kTicketBits ^ number) & (~std::uint64_t{0} >> kTicketBits)) == 0;
 }
 
 // One step of spinning. Now and then the processor is offered to others: on a crowded machine it may be the very thread
@@ -133,7 +132,8 @@ void Executor::publish(StreamCore& stream, Slot& slot) {
   slot.high.store(0, std::memory_order_relaxed);
   slot.done.store(0, std::memory_order_relaxed);
   slot.phase.store(0, std::memory_order_relaxed);
-  slot.ticket.store(number << 24 | slot.grid, std::memory_order_release);
+  slot.ticket.store(number << kTicketBits | (slot.kind == Slot::Kind::graph ? kGraphTicket : slot.grid),
+                    std::memory_order_release);
   stream.head_.store(number + 1, std::memory_order_seq_cst);
   if (sleepers_.load(std::memory_order_seq_cst) != 0) {
     wake_.fetch_add(1, std::memory_order_seq_cst);
@@ -156,7 +156,12 @@ bool Executor::run_from(StreamCore& stream, int worker) {
     if (number == stream.head_.load(std::memory_order_acquire)) return worked;
     Slot& slot = stream.slots_[number % StreamCore::kSlots];
     std::uint64_t ticket = slot.ticket.load(std::memory_order_acquire);
-    if (ticket >> 24 != number) continue;  // finished meanwhile
+    if (!belongs_to(ticket, number)) continue;  // finished meanwhile
+    if (ticket & kGraphTicket) {
+      if (!run_graph(stream, slot, number, worker)) return worked;
+      worked = true;
+      continue;
+    }
     const auto left = static_cast<std::uint32_t>(ticket & kMaxGrid);
     if (left == 0) return worked;  // others are finishing it
     if (!slot.ticket.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
@@ -192,6 +197,40 @@ bool Executor::run_from(StreamCore& stream, int worker) {
     worked = true;
     if (slot.done.fetch_add(1, std::memory_order_acq_rel) + 1 == grid) finish_slot(stream, number);
   }
+}
+
+void Executor::publish_graph(StreamCore& stream, std::shared_ptr<GraphProgram> program) {
+  TW_CHECK(program->threads() == threads_);
+  Slot& slot = next_slot(stream);
+  slot.kind = Slot::Kind::graph;
+  program->queued_.fetch_add(1, std::memory_order_relaxed);
+  slot.program = std::move(program);
+  publish(stream, slot);
+}
+
+// Goes through the replay with the others, or alone. False if nothing was run.
+bool Executor::run_graph(StreamCore& stream, Slot& slot, std::uint64_t number, int worker) {
+  std::uint64_t ticket = slot.ticket.load(std::memory_order_acquire);
+  do {
+    if (!belongs_to(ticket, number)) return true;  // finished meanwhile: look again
+    if (ticket & kGraphComplete) return false;     // the others are leaving it
+  } while (!slot.ticket.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel));
+  bool worked = false;
+  const bool complete = slot.program->run({.fault = &fault_of_call, .device = this, .worker = worker}, worked);
+  const std::uint64_t mark = complete ? kGraphComplete : 0;
+  ticket = slot.ticket.load(std::memory_order_relaxed);
+  std::uint64_t left;
+  do {
+    left = (ticket | mark) - 1;
+  } while (!slot.ticket.compare_exchange_weak(ticket, left, std::memory_order_acq_rel));
+  if ((left & kGraphComplete) && (left & kWorkersInGraph) == 0) {  // the last one out
+    slot.program->finish_replay();
+    slot.program.reset();
+    finish_slot(stream, number);
+    return true;
+  }
+  if (!complete) std::this_thread::yield();  // what is waited for may need this processor
+  return worked;
 }
 
 bool Executor::run_some(int worker, int& first_stream) {

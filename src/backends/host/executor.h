@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/host/graph_program.h"
 #include "backends/host/host_kernel.h"
 
 namespace tilewright::backends::host {
@@ -29,8 +30,9 @@ struct EventCore {
 };
 
 struct Slot {
-  enum class Kind : std::uint8_t { launch, record, wait };
-  // Generation (slot number in the stream) in the upper 40 bits, blocks not yet claimed in the lower 24.
+  enum class Kind : std::uint8_t { launch, record, wait, graph };
+  // Generation (slot number in the stream) in the upper 39 bits, then a bit that tells graphs; below, blocks not yet
+  // claimed, or for a graph whether it is complete and how many workers are in it.
   alignas(64) std::atomic<std::uint64_t> ticket{0};
   std::atomic<std::uint32_t> low{0};    // blocks handed out from the lower end
   std::atomic<std::uint32_t> high{0};   // and from the upper end
@@ -42,6 +44,7 @@ struct Slot {
   HostFunction function = nullptr;
   std::shared_ptr<EventCore> event;
   std::uint64_t event_generation = 0;
+  std::shared_ptr<GraphProgram> program;
   std::array<void*, runtime::kMaxBufferArgs> addresses{};
   alignas(16) std::array<std::byte, runtime::kMaxParameterBytes> parameters{};
 };
@@ -77,6 +80,9 @@ class Executor {
   // The next free slot, filled by the caller, then published. One thread per stream.
   Slot& next_slot(StreamCore& stream);
   void publish(StreamCore& stream, Slot& slot);
+  // One slot that runs the whole program, made for as many threads as there are here. All replays of a program that
+  // are not finished are on one stream.
+  void publish_graph(StreamCore& stream, std::shared_ptr<GraphProgram> program);
 
   // Until the condition holds, the caller works as worker 0 (or waits, if another thread already does).
   template <typename Condition>
@@ -103,6 +109,7 @@ class Executor {
   bool help();  // one piece of work as worker 0; false if there was none or worker 0 is taken
   bool run_some(int worker, int& first_stream);
   bool run_from(StreamCore& stream, int worker);
+  bool run_graph(StreamCore& stream, Slot& slot, std::uint64_t number, int worker);
   void finish_slot(StreamCore& stream, std::uint64_t number);
   void worker_loop(int worker);
   void stop_workers();

@@ -1,0 +1,20 @@
+// The instruction for loops that wait for another thread.
+#pragma once
+
+#include <thread>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tilewright::backends::host {
+
+inline void pause() {
+#if defined(__x86_64__)
+  _mm_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+}  // namespace tilewright::backends::host
