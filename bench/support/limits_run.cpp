@@ -114,9 +114,7 @@ void LimitsRun::measure_beside(const RowSpec& spec, const std::function<double()
   finish(std::move(row));
 }
 
-void LimitsRun::compare(const RowSpec& spec, const std::vector<Arm>& arms) {
-  if (!wants(spec.what)) return;
-  TW_CHECK(arms.size() >= 2);
+std::vector<std::vector<double>> LimitsRun::take_turns(const std::vector<Arm>& arms, double unit_size) {
   std::vector<std::vector<double>> times(arms.size());
   std::vector<double> round(arms.size());
   for (const Arm& arm : arms) arm.seconds();
@@ -126,13 +124,20 @@ void LimitsRun::compare(const RowSpec& spec, const std::vector<Arm>& arms) {
       [&] {
         for (std::size_t i = 0; i < arms.size(); ++i) {
           const std::size_t arm = (first + i) % arms.size();
-          round[arm] = arms[arm].seconds() / spec.unit_size;
+          round[arm] = arms[arm].seconds() / unit_size;
         }
         ++first;
       },
       [&] {
         for (std::size_t arm = 0; arm < arms.size(); ++arm) times[arm].push_back(round[arm]);
       });
+  return times;
+}
+
+void LimitsRun::compare(const RowSpec& spec, const std::vector<Arm>& arms) {
+  if (!wants(spec.what)) return;
+  TW_CHECK(arms.size() >= 2);
+  const std::vector<std::vector<double>> times = take_turns(arms, spec.unit_size);
   std::size_t best = 1;
   for (std::size_t arm = 2; arm < arms.size(); ++arm)
     if (measure::median(times[arm]) < measure::median(times[best])) best = arm;
@@ -144,6 +149,27 @@ void LimitsRun::compare(const RowSpec& spec, const std::vector<Arm>& arms) {
           .rival = arms[best].name,
           .best_ratio = spec.at_most ? measure::lowest(times[0]) / measure::lowest(times[best])
                                      : measure::lowest(times[best]) / measure::lowest(times[0])});
+}
+
+std::vector<std::vector<double>> LimitsRun::compare_all(const RowSpec& baseline, const Arm& arm,
+                                                        const std::vector<Rated>& rows) {
+  if (std::none_of(rows.begin(), rows.end(), [&](const Rated& row) { return wants(row.spec.what); })) return {};
+  std::vector<Arm> arms = {arm};
+  for (const Rated& row : rows) arms.push_back({row.spec.what, row.seconds});
+  std::vector<std::vector<double>> times = take_turns(arms, baseline.unit_size);
+  finish({.spec = baseline, .value = measure::estimate_median(times[0])});
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::vector<double>&own = times[i + 1], &base = times[0];
+    const bool at_most = rows[i].spec.at_most;
+    finish({.spec = rows[i].spec,
+            .value = measure::estimate_median(own),
+            .limit = measure::median(base),
+            .share = at_most ? measure::estimate_ratio(own, base) : measure::estimate_ratio(base, own),
+            .rival = arm.name,
+            .best_ratio =
+                at_most ? measure::lowest(own) / measure::lowest(base) : measure::lowest(base) / measure::lowest(own)});
+  }
+  return times;
 }
 
 void LimitsRun::record(const RowSpec& spec, int samples, const std::function<double()>& value) {

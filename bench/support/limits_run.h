@@ -74,6 +74,14 @@ class LimitsRun {
   // All arms once a round, in turns; `unit_size` seconds are one unit. The row is the first arm's time and how many
   // times faster it is than the rival with the lowest median (with `at_most`: how many times its time it takes).
   void compare(const RowSpec& spec, const std::vector<Arm>& arms);
+  // The same for several rows at once: the baseline and all arms once a round, in turns; each row is an arm's time and
+  // its ratio to the baseline in the same round (turned round as above). Prints the baseline first. Returns the times,
+  // in units, of the baseline and then of the rows; nothing if no row is wanted.
+  struct Rated {
+    RowSpec spec;
+    std::function<double()> seconds;
+  };
+  std::vector<std::vector<double>> compare_all(const RowSpec& baseline, const Arm& arm, const std::vector<Rated>& rows);
   // A value measured elsewhere (seconds, bytes), one sample a call of `value`.
   void record(const RowSpec& spec, int samples, const std::function<double()>& value);
 
@@ -93,6 +101,7 @@ class LimitsRun {
 
  private:
   double read_limit(LimitKind kind);
+  std::vector<std::vector<double>> take_turns(const std::vector<Arm>& arms, double unit_size);
   // Does `work` until so many times count, and `keep` after each that does. One during which another process took a
   // processor away is repeated, at most so often that a busy machine still ends.
   void rounds(int count, const std::function<void()>& work, const std::function<void()>& keep);
