@@ -46,7 +46,7 @@ def measured(name, tokens, rate, base, rounds, limit_s, spread=0.01, near_tie=No
     median, best = statistics.median(seconds), min(seconds)
     kernels, submission, compiling = median * (0.95 if graph else 0.76), median * (0.03 if graph else 0.13), 0.0
     split = {"kernels_s": kernels, "submission_s": submission, "compile_s": compiling, "bubbles_s": median - kernels - submission,
-             "trace_slowdown": 0.021}
+             "trace_slowdown": 1.021}
     timeline, by_op = step(fused, graph, kernels / tokens)
     ratio = None
     if base:
@@ -88,8 +88,8 @@ def differences(arms):
     known = [a for a in arms if a["split"]]
     for i, a in enumerate(known):
         for b in known[i + 1:]:
-            parts = {k: b["split"][k] - a["split"][k] for k in ("compile_s", "submission_s", "bubbles_s", "kernels_s")}
-            out.append({"from": a["name"], "to": b["name"], "whole_s": b["median_s"] - a["median_s"], **parts})
+            parts = {k: a["split"][k] - b["split"][k] for k in ("compile_s", "submission_s", "bubbles_s", "kernels_s")}
+            out.append({"from": a["name"], "to": b["name"], "whole_s": a["median_s"] - b["median_s"], **parts})
     return out
 
 

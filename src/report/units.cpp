@@ -74,11 +74,6 @@ std::string seconds_text(Number seconds) {
   return with_unit(seconds, kUnits);
 }
 
-std::string signed_seconds_text(Number seconds) {
-  if (!is_known(seconds) || *seconds == 0) return seconds_text(seconds);
-  return (*seconds < 0 ? "−" : "+") + seconds_text(std::abs(*seconds));
-}
-
 std::string bytes_text(Number bytes) {
   static constexpr Unit kUnits[] = {{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}, {1, "B"}};
   if (is_known(bytes) && std::abs(*bytes) < 1000 && *bytes == std::floor(*bytes))

@@ -15,12 +15,11 @@ inline constexpr const char* kNothing = "–";  // what stands where there is no
 // All give kNothing for no number and for one that is not finite. Numbers of 10^7 and more, and under 10^-4, are
 // written with an exponent.
 std::string significant_text(Number value, int digits = 4);
-std::string seconds_text(Number seconds);         // "12.34 ms": ns, µs, ms or s
-std::string bytes_text(Number bytes);             // "1.234 GB": B, kB, MB, GB or TB (powers of 1,000)
-std::string rate_text(Number per_second);         // "123.4"
-std::string percent_text(Number share);           // 0.873 → "87.3 %"
-std::string ratio_text(Number ratio);             // "1.234", "12.34"; three decimals below 10
-std::string signed_seconds_text(Number seconds);  // "+1.200 ms", "−3.400 µs"
+std::string seconds_text(Number seconds);  // "12.34 ms": ns, µs, ms or s
+std::string bytes_text(Number bytes);      // "1.234 GB": B, kB, MB, GB or TB (powers of 1,000)
+std::string rate_text(Number per_second);  // "123.4"
+std::string percent_text(Number share);    // 0.873 → "87.3 %"
+std::string ratio_text(Number ratio);      // "1.234", "12.34"; three decimals below 10
 std::string count_text(std::optional<std::int64_t> count);
 
 // A text on one line that cannot steer a terminal: control characters (also C1, and marks that turn the writing

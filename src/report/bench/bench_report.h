@@ -56,7 +56,7 @@ struct ArmMemory {
 // Of one timed iteration; the four add up to the median.
 struct Split {
   Number kernels_s, submission_s, bubbles_s, compile_s;
-  Number trace_slowdown;
+  Number trace_slowdown;  // traced / untraced
 };
 
 struct OpTime {
@@ -104,6 +104,7 @@ struct Arm {
   const Ratio* shown_ratio() const { return is_wrong() || !ratio || ratio->against == name ? nullptr : &*ratio; }
 };
 
+// What `to` saves against `from`: from's time less to's.
 struct Difference {
   std::string from, to;
   Number whole_s, compile_s, submission_s, bubbles_s, kernels_s;

@@ -168,7 +168,7 @@ class Printer {
              {"compile", Align::right},
              {"launches per token", Align::right, true},
              {"cost of one", Align::right, true},
-             {"tracing costs", Align::right, true}});
+             {"traced / not", Align::right, true}});
     bool any = false;
     for (const Arm& arm : one.arms) {
       if (!arm.split && !arm.launches_per_token) continue;
@@ -176,8 +176,7 @@ class Printer {
       const Split none, &s = arm.split ? *arm.split : none;
       t.add_row({one_line(arm.name), seconds_text(arm.median_s), seconds_text(s.kernels_s),
                  seconds_text(s.submission_s), seconds_text(s.bubbles_s), seconds_text(s.compile_s),
-                 compact_text(arm.launches_per_token), seconds_text(arm.launch_cost_s),
-                 short_percent(s.trace_slowdown)});
+                 compact_text(arm.launches_per_token), seconds_text(arm.launch_cost_s), ratio_text(s.trace_slowdown)});
     }
     if (!any) return;
     out_ += "\n";
@@ -186,16 +185,15 @@ class Printer {
 
   void differences(const BenchCase& one) {
     if (one.differences.empty()) return;
-    Table t({{"difference"},
+    Table t({{"saved by"},
              {"whole", Align::right},
              {"kernels", Align::right},
              {"submission", Align::right},
              {"bubbles", Align::right},
              {"compile", Align::right}});
     for (const Difference& d : one.differences)
-      t.add_row({one_line(d.from + " → " + d.to), signed_seconds_text(d.whole_s), signed_seconds_text(d.kernels_s),
-                 signed_seconds_text(d.submission_s), signed_seconds_text(d.bubbles_s),
-                 signed_seconds_text(d.compile_s)});
+      t.add_row({one_line(d.from + " → " + d.to), seconds_text(d.whole_s), seconds_text(d.kernels_s),
+                 seconds_text(d.submission_s), seconds_text(d.bubbles_s), seconds_text(d.compile_s)});
     out_ += "\n";
     table(t);
   }
