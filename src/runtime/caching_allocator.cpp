@@ -32,7 +32,7 @@ std::size_t CachingAllocator::size_class(std::size_t bytes) {
 }
 
 CachingAllocator::~CachingAllocator() {
-  for (const Block& block : taken_) source_.give_back(block.address, block.size);
+  for (const auto& [address, taken] : taken_) source_.give_back(address, taken.size);
 }
 
 CachingAllocator::Cache& CachingAllocator::cache(int stream) {
@@ -59,23 +59,25 @@ CachingAllocator::Block CachingAllocator::take_cached(Cache& cache, std::size_t 
   return {};
 }
 
-CachingAllocator::Block CachingAllocator::take_fresh(std::size_t size) {
+CachingAllocator::Block CachingAllocator::take_fresh(int stream, std::size_t size) {
+  Cache& own = cache(stream);
   const auto take = [&](std::size_t bytes) -> Block {
     void* address = source_.take(bytes);
     if (!address) return {};
-    taken_.push_back({address, bytes});
+    taken_[address] = {bytes, stream};
     stats_.reserved += bytes;
+    own.stats.reserved += bytes;
     return {address, bytes};
   };
   if (size >= kOwn) return take(size >= kPage ? round_up(size, kPage) : size);
-  if (slab_.size < size) {
+  if (own.slab.size < size) {
     const Block fresh = take(kSlab);
     if (!fresh.address) return {};
-    slab_ = fresh;  // the old rest, smaller than this request, is given up until trim
+    own.slab = fresh;  // the old rest, smaller than this request, is given up until trim
   }
-  const Block block{slab_.address, size};
-  slab_.address = static_cast<std::byte*>(slab_.address) + size;
-  slab_.size -= size;
+  const Block block{own.slab.address, size};
+  own.slab.address = static_cast<std::byte*>(own.slab.address) + size;
+  own.slab.size -= size;
   return block;
 }
 
@@ -83,17 +85,20 @@ CachingAllocator::Block CachingAllocator::allocate(int stream, std::size_t bytes
   const std::lock_guard lock(mutex_);
   const std::size_t size = size_class(bytes);
   Block block = take_cached(cache(stream), size);
-  if (!block.address) block = take_fresh(size);
+  if (!block.address) block = take_fresh(stream, size);
   if (!block.address) return {};
-  stats_.allocated += block.size;
-  stats_.peak = std::max(stats_.peak, stats_.allocated);
+  for (MemoryStats* stats : {&stats_, &cache(stream).stats}) {
+    stats->allocated += block.size;
+    stats->peak = std::max(stats->peak, stats->allocated);
+  }
   return block;
 }
 
 void CachingAllocator::free(int stream, Block block) {
   const std::lock_guard lock(mutex_);
-  stats_.allocated -= block.size;
   Cache& c = cache(stream);
+  stats_.allocated -= block.size;
+  c.stats.allocated -= block.size;
   if (block.size > kLarge) {
     c.large.emplace(block.size, block);
     return;
@@ -106,11 +111,11 @@ void CachingAllocator::free(int stream, Block block) {
 void CachingAllocator::trim() {
   const std::lock_guard lock(mutex_);
   const auto give_back = [&](const Block& block) {
-    const auto it = std::find_if(taken_.begin(), taken_.end(),
-                                 [&](const Block& b) { return b.address == block.address && b.size == block.size; });
-    if (it == taken_.end()) return false;  // cut from a slab
+    const auto it = taken_.find(block.address);
+    if (it == taken_.end() || it->second.size != block.size) return false;  // cut from a slab
     source_.give_back(block.address, block.size);
     stats_.reserved -= block.size;
+    cache(it->second.stream).stats.reserved -= block.size;
     taken_.erase(it);
     return true;
   };
@@ -129,6 +134,18 @@ MemoryStats CachingAllocator::stats() const {
 void CachingAllocator::reset_peak() {
   const std::lock_guard lock(mutex_);
   stats_.peak = stats_.allocated;
+}
+
+MemoryStats CachingAllocator::stats(int stream) const {
+  const std::lock_guard lock(mutex_);
+  return static_cast<std::size_t>(stream) < caches_.size() ? caches_[static_cast<std::size_t>(stream)].stats
+                                                           : MemoryStats{};
+}
+
+void CachingAllocator::reset_peak(int stream) {
+  const std::lock_guard lock(mutex_);
+  MemoryStats& stats = cache(stream).stats;
+  stats.peak = stats.allocated;
 }
 
 }  // namespace tilewright::runtime

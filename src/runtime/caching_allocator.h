@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 #include "runtime/memory.h"
@@ -36,6 +37,9 @@ class CachingAllocator {
   void trim();
   MemoryStats stats() const;
   void reset_peak();
+  // The same of one stream: its live blocks, and what was taken from the source for it.
+  MemoryStats stats(int stream) const;
+  void reset_peak(int stream);
 
   // The size that is really set aside for a request: steps of an eighth of the power of two below, at least 512 bytes;
   // above 32 MiB whole 2 MiB pages.
@@ -45,16 +49,21 @@ class CachingAllocator {
   struct Cache {
     std::vector<std::vector<Block>> small;  // by class index, up to kLarge
     std::multimap<std::size_t, Block> large;
+    Block slab;  // the rest of the slab that small blocks are cut from
+    MemoryStats stats;
+  };
+  struct Taken {
+    std::size_t size = 0;
+    int stream = 0;
   };
   Cache& cache(int stream);
   Block take_cached(Cache& cache, std::size_t size);
-  Block take_fresh(std::size_t size);
+  Block take_fresh(int stream, std::size_t size);
 
   Source source_;
   mutable std::mutex mutex_;
   std::vector<Cache> caches_;
-  std::vector<Block> taken_;  // everything the source gave: slabs and large blocks
-  Block slab_;                // the rest of the slab that small blocks are cut from
+  std::unordered_map<void*, Taken> taken_;  // everything the source gave: slabs and large blocks
   MemoryStats stats_;
 };
 

@@ -6,10 +6,6 @@
 
 namespace tilewright::runtime {
 
-void MemoryRef::drop() {
-  if (memory_ && memory_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1) memory_->device_->release(memory_);
-}
-
 const char* unit_name(Unit unit) {
   switch (unit) {
     case Unit::vector:

@@ -59,7 +59,7 @@ class Device {
   virtual const Kernel* find_kernel(std::string_view name) const = 0;
 
  protected:
-  friend class MemoryRef;
+  friend class Memory;
   virtual void release(Memory* memory) = 0;
 };
 

@@ -18,20 +18,37 @@ class Stream;
 class Memory {
  public:
   Memory(Device& device, std::size_t bytes) : device_(&device), bytes_(bytes) {}
-  virtual ~Memory() = default;
+  virtual ~Memory();
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
 
   Device& device() const { return *device_; }
   std::size_t bytes() const { return bytes_; }  // as asked for
 
+  // Somebody who uses the block without owning it. When the last reference goes, `freed` is called (once, on the thread
+  // that dropped it; it must not touch watchers), and the block stays until the last watcher is gone: nobody gets its
+  // address meanwhile.
+  class Watcher {
+   public:
+    virtual void freed(const Memory& memory) noexcept = 0;
+
+   protected:
+    ~Watcher() = default;
+  };
+  void add_watcher(Watcher& watcher);     // the caller holds a reference
+  void remove_watcher(Watcher& watcher);  // may release the block
+
  protected:
   void resize(std::size_t bytes) { bytes_ = bytes; }
 
  private:
   friend class MemoryRef;
+  struct Watchers;
+  void unreferenced();
+
   Device* device_;
   std::size_t bytes_;
+  std::atomic<Watchers*> watchers_{nullptr};
   std::atomic<std::int32_t> references_{0};
 };
 

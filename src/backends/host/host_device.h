@@ -6,14 +6,13 @@
 #include <string>
 
 #include "backends/host/executor.h"
+#include "backends/host/host_pages.h"
 #include "runtime/caching_allocator.h"
-#include "runtime/device.h"
+#include "runtime/capture/capturing_device.h"
 
 namespace tilewright::backends::host {
 
-class HostStream;
-
-class HostDevice : public runtime::Device {
+class HostDevice : public runtime::CapturingDevice {
  public:
   HostDevice(bool opaque, const runtime::DeviceOptions& options);
   ~HostDevice() override;
@@ -24,34 +23,36 @@ class HostDevice : public runtime::Device {
   std::unique_ptr<runtime::Stream> create_stream() override;
   runtime::Stream& default_stream() override;
   std::unique_ptr<runtime::Event> create_event() override;
-  void synchronize() override;
-  runtime::MemoryRef allocate(runtime::Stream& stream, std::size_t bytes) override;
   runtime::MemoryRef import_memory(void* data, std::size_t bytes, std::function<void()> deleter) override;
   void* export_pointer(runtime::Memory& memory) override;
   std::shared_ptr<void> allocate_pinned(std::size_t bytes) override;
   runtime::MemoryStats memory_stats() const override;
-  std::size_t available_bytes() const override;
+  std::size_t available_bytes() const override { return pages_.available(); }
   void reset_peak() override { allocator_->reset_peak(); }
-  void trim() override;
   double now() override;
   const runtime::Kernel* find_kernel(std::string_view name) const override;
 
+  runtime::CachingAllocator& allocator() { return *allocator_; }
+  void know_core(StreamCore& core);  // by its number, for arenas
+
  protected:
+  runtime::MemoryRef do_allocate(runtime::CapturingStream& stream, std::size_t bytes) override;
+  runtime::MemoryRef plan_memory(runtime::CapturingStream& stream, std::size_t bytes) override;
+  void do_synchronize() override;
+  void do_trim() override;
+  std::unique_ptr<runtime::PlannedExecutable> make_executable(std::shared_ptr<runtime::Graph> graph,
+                                                              runtime::GraphPlan plan) override;
   void release(runtime::Memory* memory) override;
 
  private:
-  void* take(std::size_t bytes);
-  void give_back(void* address, std::size_t bytes);
-  void protect(bool readable);
+  runtime::MemoryRef allocate_for(StreamCore& core, std::size_t bytes);
   void collect_deferred();
 
   bool opaque_;
-  std::size_t memory_limit_;
-  std::atomic<std::size_t> taken_{0};
+  HostPages pages_;
   std::atomic<std::size_t> imported_{0};
-  std::mutex regions_mutex_;
-  std::map<void*, std::size_t> regions_;  // what was taken from the system; for protection
-  bool readable_ = true;
+  std::mutex cores_mutex_;
+  std::map<int, StreamCore*> cores_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<runtime::CachingAllocator> allocator_;
   std::mutex deferred_mutex_;

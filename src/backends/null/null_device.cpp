@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "runtime/capture/capturing_stream.h"
 
 namespace tilewright::backends::null {
 namespace {
@@ -17,64 +18,119 @@ double seconds_now() {
 struct NullMemory : runtime::Memory {
   using Memory::Memory;
   std::function<void()> deleter;
-  bool imported = false;
+  enum class Kind { allocated, planned, imported } kind = Kind::allocated;
+  int stream = 0;                          // allocated
+  runtime::CachingAllocator::Block block;  // allocated
+  runtime::MemoryRef arena;                // planned
 };
 
-class NullEvent : public runtime::Event {
+class NullEvent : public runtime::CapturingEvent {
  public:
-  bool query() override { return true; }
-  void synchronize() override {}
-  double seconds() override { return seconds_; }
-  void record() { seconds_ = seconds_now(); }
+  using CapturingEvent::CapturingEvent;
+  void pass() { seconds_ = seconds_now(); }
+
+ protected:
+  bool do_query() override { return true; }
+  void do_synchronize() override {}
+  double do_seconds() override { return seconds_; }
 
  private:
-  double seconds_ = 0;
+  std::atomic<double> seconds_{0};
 };
 
-class NullStream : public runtime::Stream {
+class NullGraph : public runtime::PlannedExecutable {
  public:
-  explicit NullStream(NullDevice& device) : device_(device) {}
-  runtime::Device& device() const override { return device_; }
-  void submit(const runtime::Launch&) override {}
-  void record(runtime::Event& event) override { static_cast<NullEvent&>(event).record(); }
-  void wait(runtime::Event&) override {}
-  void copy_from_host(runtime::Memory&, std::size_t, const void*, std::size_t, runtime::HostMemory) override {}
-  void copy_to_host(void* destination, runtime::Memory&, std::size_t, std::size_t bytes, runtime::HostMemory) override {
+  using PlannedExecutable::PlannedExecutable;
+
+ protected:
+  bool running() const override { return false; }
+};
+
+class NullStream : public runtime::CapturingStream {
+ public:
+  NullStream(NullDevice& device, int number) : CapturingStream(device), device_(device), number_(number) {}
+  int number() const override { return number_; }
+  runtime::MemoryStats memory_stats() const override { return device_.allocator().stats(number_); }
+  void reset_peak() override { device_.allocator().reset_peak(number_); }
+
+ protected:
+  void do_submit(const runtime::Launch&) override {}
+  void do_record(runtime::CapturingEvent& event) override { static_cast<NullEvent&>(event).pass(); }
+  void do_wait(runtime::CapturingEvent&) override {}
+  void do_copy_from_host(runtime::Memory&, std::size_t, const void*, std::size_t, runtime::HostMemory) override {}
+  void do_copy_to_host(void* destination, runtime::Memory&, std::size_t, std::size_t bytes,
+                       runtime::HostMemory) override {
     if (bytes) std::memset(destination, 0, bytes);
   }
-  void synchronize() override {}
-  bool query() override { return true; }
+  void do_synchronize() override {}
+  bool do_query() override { return true; }
+  void do_replay(runtime::PlannedExecutable&) override {}
 
  private:
   NullDevice& device_;
+  int number_;
 };
 
 }  // namespace
 
 NullDevice::NullDevice(const runtime::DeviceOptions& options)
-    : memory_limit_(options.memory_limit), default_stream_(std::make_unique<NullStream>(*this)) {}
+    : memory_limit_(options.memory_limit),
+      allocator_(
+          {[this](std::size_t bytes) { return take(bytes); }, [this](void*, std::size_t bytes) { taken_ -= bytes; }}),
+      default_stream_(create_stream()) {}
 
-std::unique_ptr<runtime::Stream> NullDevice::create_stream() { return std::make_unique<NullStream>(*this); }
-std::unique_ptr<runtime::Event> NullDevice::create_event() { return std::make_unique<NullEvent>(); }
+std::unique_ptr<runtime::Stream> NullDevice::create_stream() { return std::make_unique<NullStream>(*this, streams_++); }
+std::unique_ptr<runtime::Event> NullDevice::create_event() { return std::make_unique<NullEvent>(*this); }
 
-runtime::MemoryRef NullDevice::allocate(runtime::Stream&, std::size_t bytes) {
-  if (memory_limit_ && stats_.allocated + bytes > memory_limit_)
+void* NullDevice::take(std::size_t bytes) {
+  if (memory_limit_ && taken_ + bytes > memory_limit_) return nullptr;
+  taken_ += bytes;
+  return reinterpret_cast<void*>(next_address_.fetch_add((bytes + 63) / 64 * 64));
+}
+
+runtime::MemoryRef NullDevice::do_allocate(runtime::CapturingStream& stream, std::size_t bytes) {
+  return allocate_for(stream.number(), bytes);
+}
+
+runtime::MemoryRef NullDevice::allocate_for(int stream, std::size_t bytes) {
+  auto block = allocator_.allocate(stream, bytes);
+  if (!block.address) {  // give cached blocks back and try once more
+    allocator_.trim();
+    block = allocator_.allocate(stream, bytes);
+  }
+  if (!block.address)
     fail({.what = "not enough memory on the device",
           .where = name(),
           .expected = std::to_string(bytes >> 20) + " MiB for one buffer",
-          .found = std::to_string((memory_limit_ - stats_.allocated) >> 20) + " MiB free",
+          .found = std::to_string((memory_limit_ - std::min(memory_limit_, taken_.load())) >> 20) + " MiB free",
           .fix = "use a smaller context, batch or dtype"});
-  stats_.allocated += bytes;
-  stats_.peak = std::max(stats_.peak, stats_.allocated);
-  stats_.reserved = std::max(stats_.reserved, stats_.allocated);
-  return runtime::MemoryRef(new NullMemory(*this, bytes));
+  auto* memory = new NullMemory(*this, bytes);
+  memory->stream = stream;
+  memory->block = block;
+  return runtime::MemoryRef(memory);
+}
+
+runtime::MemoryRef NullDevice::plan_memory(runtime::CapturingStream&, std::size_t bytes) {
+  auto* memory = new NullMemory(*this, bytes);
+  memory->kind = NullMemory::Kind::planned;
+  return runtime::MemoryRef(memory);
+}
+
+std::unique_ptr<runtime::PlannedExecutable> NullDevice::make_executable(std::shared_ptr<runtime::Graph> graph,
+                                                                        runtime::GraphPlan plan) {
+  if (plan.arena_bytes != 0) {
+    const runtime::MemoryRef arena = allocate_for(graph->memory_stream, plan.arena_bytes);
+    for (const runtime::Graph::Planned& planned : graph->planned)
+      static_cast<NullMemory*>(planned.memory.get())->arena = arena;
+  }
+  return std::make_unique<NullGraph>(std::move(graph), std::move(plan));
 }
 
 runtime::MemoryRef NullDevice::import_memory(void*, std::size_t bytes, std::function<void()> deleter) {
   auto* memory = new NullMemory(*this, bytes);
   memory->deleter = std::move(deleter);
-  memory->imported = true;
-  stats_.imported += bytes;
+  memory->kind = NullMemory::Kind::imported;
+  imported_ += bytes;
   return runtime::MemoryRef(memory);
 }
 
@@ -90,6 +146,12 @@ std::shared_ptr<void> NullDevice::allocate_pinned(std::size_t bytes) {
   return {std::calloc(1, std::max<std::size_t>(1, bytes)), std::free};
 }
 
+runtime::MemoryStats NullDevice::memory_stats() const {
+  runtime::MemoryStats stats = allocator_.stats();
+  stats.imported = imported_;
+  return stats;
+}
+
 double NullDevice::now() { return seconds_now(); }
 
 const runtime::Kernel* NullDevice::find_kernel(std::string_view) const {
@@ -99,7 +161,8 @@ const runtime::Kernel* NullDevice::find_kernel(std::string_view) const {
 
 void NullDevice::release(runtime::Memory* memory) {
   auto* block = static_cast<NullMemory*>(memory);
-  (block->imported ? stats_.imported : stats_.allocated) -= block->bytes();
+  if (block->kind == NullMemory::Kind::allocated) allocator_.free(block->stream, block->block);
+  if (block->kind == NullMemory::Kind::imported) imported_ -= block->bytes();
   if (block->deleter) block->deleter();
   delete block;
 }

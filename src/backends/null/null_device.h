@@ -2,14 +2,16 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <string>
 
-#include "runtime/device.h"
+#include "runtime/caching_allocator.h"
+#include "runtime/capture/capturing_device.h"
 
 namespace tilewright::backends::null {
 
-class NullDevice : public runtime::Device {
+class NullDevice : public runtime::CapturingDevice {
  public:
   explicit NullDevice(const runtime::DeviceOptions& options);
   std::string name() const override { return "null"; }
@@ -18,23 +20,35 @@ class NullDevice : public runtime::Device {
   std::unique_ptr<runtime::Stream> create_stream() override;
   runtime::Stream& default_stream() override { return *default_stream_; }
   std::unique_ptr<runtime::Event> create_event() override;
-  void synchronize() override {}
-  runtime::MemoryRef allocate(runtime::Stream& stream, std::size_t bytes) override;
   runtime::MemoryRef import_memory(void* data, std::size_t bytes, std::function<void()> deleter) override;
   void* export_pointer(runtime::Memory& memory) override;
   std::shared_ptr<void> allocate_pinned(std::size_t bytes) override;
-  runtime::MemoryStats memory_stats() const override { return stats_; }
-  void reset_peak() override { stats_.peak = stats_.allocated; }
-  void trim() override { stats_.reserved = stats_.allocated; }
+  runtime::MemoryStats memory_stats() const override;
+  void reset_peak() override { allocator_.reset_peak(); }
   double now() override;
   const runtime::Kernel* find_kernel(std::string_view name) const override;
+  runtime::CachingAllocator& allocator() { return allocator_; }
 
  protected:
+  runtime::MemoryRef do_allocate(runtime::CapturingStream& stream, std::size_t bytes) override;
+  runtime::MemoryRef plan_memory(runtime::CapturingStream& stream, std::size_t bytes) override;
+  void do_synchronize() override {}
+  void do_trim() override { allocator_.trim(); }
+  std::unique_ptr<runtime::PlannedExecutable> make_executable(std::shared_ptr<runtime::Graph> graph,
+                                                              runtime::GraphPlan plan) override;
   void release(runtime::Memory* memory) override;
 
  private:
+  runtime::MemoryRef allocate_for(int stream, std::size_t bytes);
+  void* take(std::size_t bytes);
+
   std::size_t memory_limit_;
-  runtime::MemoryStats stats_;
+  // Addresses that nothing lies behind: only the counting is real.
+  std::atomic<std::uintptr_t> next_address_{std::uintptr_t{1} << 40};
+  std::atomic<std::size_t> taken_{0};
+  std::atomic<std::size_t> imported_{0};
+  std::atomic<int> streams_{0};
+  runtime::CachingAllocator allocator_;
   std::unique_ptr<runtime::Stream> default_stream_;
 };
 
