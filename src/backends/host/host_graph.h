@@ -1,8 +1,7 @@
 // A graph of the host device that can be replayed: its nodes with their final addresses.
 #pragma once
 
-#include <cstdint>
-#include <vector>
+#include <memory>
 
 #include "backends/host/executor.h"
 #include "runtime/capture/capturing_device.h"
@@ -11,26 +10,17 @@ namespace tilewright::backends::host {
 
 class HostGraph : public runtime::PlannedExecutable {
  public:
-  // All memory that the nodes use has its address.
+  // All memory that the nodes use has its address; throws Error if some has none.
   HostGraph(std::shared_ptr<runtime::Graph> graph, runtime::GraphPlan plan, Executor& executor);
   ~HostGraph() override;
-  void submit(StreamCore& stream);
+  void submit(StreamCore& stream) { executor_.publish_graph(stream, program_); }
 
  protected:
-  bool running() const override;
+  bool running() const override { return program_->running(); }
 
  private:
-  struct Node {
-    HostFunction function = nullptr;
-    std::uint32_t grid = 1;
-    bool ordered = false;
-    std::vector<void*> addresses;
-    std::vector<std::byte> parameters;
-  };
   Executor& executor_;
-  std::vector<Node> nodes_;
-  StreamCore* stream_ = nullptr;  // of the last replay
-  std::uint64_t until_ = 0;
+  std::shared_ptr<GraphProgram> program_;
 };
 
 }  // namespace tilewright::backends::host

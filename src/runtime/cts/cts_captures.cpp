@@ -1,0 +1,351 @@
+// What a capture and its replays must do.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <thread>
+
+#include "runtime/cts/cts_helpers.h"
+
+namespace tilewright::runtime::cts {
+namespace {
+
+std::string captured_work_does_not_run(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  const Tensor data = ints(*stream, 5000);
+  stream->begin_capture();
+  if (stream->capture_status() != CaptureStatus::active) return "the stream does not say that it captures";
+  add_value(*stream, data, data, 1);
+  std::shared_ptr<Graph> graph = stream->end_capture();
+  if (graph->nodes.size() != 1) return fmt::format("{} nodes", graph->nodes.size());
+  if (std::string wrong = expect_iota(*stream, data, 0); !wrong.empty()) return "captured: " + wrong;
+  const auto executable = device->instantiate(graph);
+  if (std::string wrong = expect_iota(*stream, data, 0); !wrong.empty()) return "instantiated: " + wrong;
+  for (int i = 1; i <= 3; ++i) {
+    stream->replay(*executable);
+    if (std::string wrong = expect_iota(*stream, data, i); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+// A chain with temporaries that come and go, independent branches, and a state that lives from replay to replay.
+void pass(Stream& stream, const Tensor& state, const Tensor& out) {
+  const std::int64_t n = state.elements();
+  Tensor hidden = empty(stream, DType::i32, {n});
+  add_value(stream, state, hidden, 1);
+  for (int layer = 0; layer < 12; ++layer) {
+    Tensor left = empty(stream, DType::i32, {n}), right = empty(stream, DType::i32, {n});
+    add_value(stream, hidden, left, layer);
+    add_value(stream, hidden, right, 2 * layer);
+    Tensor wide = empty(stream, DType::i32, {2 * n});
+    add_value(stream, left, wide.slice(0, 0, n), 1);
+    add_value(stream, right, wide.slice(0, n, 2 * n), 1);
+    add_value(stream, wide.slice(0, n, 2 * n), left, -1);
+    add_value(stream, wide.slice(0, 0, n), hidden, 0);
+    add_value(stream, left, right, 5);
+  }
+  add_value(stream, hidden, state, 0);
+  add_value(stream, hidden, out, 7);
+}
+
+std::string replays_equal_eager(const Setup& setup) {
+  for (const std::int64_t n : {64, 1024, 70000}) {
+    const auto device = setup.open(0);
+    const auto stream = device->create_stream(), elsewhere = device->create_stream();
+    const Tensor eager_state = ints(*stream, n), eager_out = ints(*stream, n), state = ints(*stream, n),
+                 out = ints(*stream, n);
+    stream->begin_capture();
+    pass(*stream, state, out);
+    const auto graph = device->instantiate(stream->end_capture());
+    stream->synchronize();
+    for (int i = 0; i < 5; ++i) {
+      pass(*stream, eager_state, eager_out);
+      const HostTensor wanted = to_host(*stream, eager_out);
+      Stream& where = i % 2 ? *elsewhere : *stream;  // not only on the stream that captured
+      where.replay(*graph);
+      const HostTensor got = to_host(where, out);
+      if (std::memcmp(wanted.bytes.data(), got.bytes.data(), wanted.bytes.size()) != 0)
+        return fmt::format("replay {} of {} elements differs from eager", i, n);
+    }
+  }
+  return {};
+}
+
+std::string plans_use_less_memory_and_fewer_barriers(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  const Tensor state = ints(*stream, 4096), out = ints(*stream, 4096);
+  stream->begin_capture();
+  pass(*stream, state, out);
+  const auto graph = device->instantiate(stream->end_capture());
+  const GraphPlan& plan = graph->plan();
+  if (plan.phases.size() + static_cast<std::size_t>(plan.barriers_removed) != graph->graph().nodes.size())
+    return "phases and removed barriers do not sum to the nodes";
+  if (plan.barriers_removed < 12) return fmt::format("{} barriers removed", plan.barriers_removed);
+  if (plan.arena_bytes * 4 > plan.planned_bytes)
+    return fmt::format("an arena of {} bytes for {}", plan.arena_bytes, plan.planned_bytes);
+  return {};
+}
+
+// The side stream works at the same time as the first one, in every layer, and returns.
+std::string side_streams_join(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream(), side = device->create_stream();
+  const auto fork = device->create_event(), join = device->create_event();
+  const Tensor data = ints(*stream, 4096);
+  stream->synchronize();
+  stream->begin_capture();
+  for (int layer = 0; layer < 10; ++layer) {
+    const Tensor left = empty(*stream, DType::i32, {4096});
+    add_value(*stream, data, data, 1);
+    stream->record(*fork);
+    side->wait(*fork);
+    const Tensor right = empty(*side, DType::i32, {4096});
+    add_value(*side, data, right, 10);
+    add_value(*stream, data, left, 100);
+    side->record(*join);
+    stream->wait(*join);
+    add_value(*stream, right, data, 0);
+  }
+  if (side->capture_status() != CaptureStatus::active) return "the side stream does not take part";
+  const std::shared_ptr<Graph> graph = stream->end_capture();
+  if (side->capture_status() != CaptureStatus::none) return "the side stream still captures after the end";
+  if (graph->nodes.size() != 40) return fmt::format("{} nodes", graph->nodes.size());
+  const auto executable = device->instantiate(graph);
+  for (int i = 1; i <= 3; ++i) {
+    stream->replay(*executable);
+    if (std::string wrong = expect_iota(*stream, data, 110 * i); !wrong.empty()) return wrong;
+  }
+  return {};
+}
+
+// Events order work even where no buffer says so.
+std::string event_orders_are_kept(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream(), side = device->create_stream();
+  const auto fork = device->create_event(), join = device->create_event();
+  const Tensor a = ints(*stream, 16), b = ints(*stream, 16);
+  stream->synchronize();
+  stream->begin_capture();
+  add_value(*stream, a, a, 1);  // 0
+  stream->record(*fork);
+  side->wait(*fork);
+  add_value(*side, b, b, 1);    // 1, after 0
+  add_value(*stream, a, a, 1);  // 2
+  side->record(*join);
+  stream->wait(*join);
+  const Tensor c = empty(*stream, DType::i32, {16});
+  add_value(*stream, a, c, 1);  // 3, after 1 and 2
+  const auto graph = device->instantiate(stream->end_capture());
+  std::vector<int> phase(4);
+  for (std::size_t p = 0; p < graph->plan().phases.size(); ++p)
+    for (const int node : graph->plan().phases[p].nodes) phase[static_cast<std::size_t>(node)] = static_cast<int>(p);
+  if (phase[1] <= phase[0] || phase[3] <= phase[1] || phase[3] <= phase[2]) return "an order of events was dropped";
+  return {};
+}
+
+std::string pinned_copies_are_captured(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  const auto pinned = device->allocate_pinned(4096 * 4);
+  auto* values = static_cast<std::int32_t*>(pinned.get());
+  const Tensor data = ints(*stream, 4096);
+  stream->synchronize();
+  stream->begin_capture();
+  stream->copy_from_host(data.memory(), 0, values, 4096 * 4, HostMemory::pinned);
+  add_value(*stream, data, data, 3);
+  stream->copy_to_host(values, data.memory(), 0, 4096 * 4, HostMemory::pinned);
+  const auto graph = device->instantiate(stream->end_capture());
+  for (int i = 0; i < 4096; ++i) values[i] = i;
+  for (int round = 1; round <= 3; ++round) {
+    stream->replay(*graph);
+    stream->synchronize();
+    if (device->computes() && (values[0] != 3 * round || values[4095] != 4095 + 3 * round))
+      return fmt::format("got {} … {} in round {}", values[0], values[4095], round);
+  }
+  return {};
+}
+
+std::string planned_memory_outlives_its_graph(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  const std::size_t before = device->memory_stats().allocated;
+  {
+    const Tensor data = ints(*stream, 4096);
+    stream->synchronize();
+    Tensor kept;
+    {
+      stream->begin_capture();
+      kept = empty(*stream, DType::i32, {4096});
+      for (int i = 0; i < 8; ++i) {
+        const Tensor temporary = empty(*stream, DType::i32, {4096});
+        add_value(*stream, data, temporary, 1);
+        add_value(*stream, temporary, kept, i);
+      }
+      const auto graph = device->instantiate(stream->end_capture());
+      stream->replay(*graph);
+    }
+    const Tensor other = ints(*stream, 4096, 5), another = ints(*stream, 4096, 6);
+    if (std::string wrong = expect_iota(*stream, kept, 8); !wrong.empty()) return wrong;
+    add_value(*stream, kept, data, 1);
+    if (std::string wrong = expect_iota(*stream, data, 9); !wrong.empty()) return wrong;
+  }
+  if (device->memory_stats().allocated != before) return "the arena is still allocated";
+  return {};
+}
+
+std::string several_graphs_share_buffers(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  const Tensor data = ints(*stream, 3000);
+  std::vector<std::unique_ptr<ExecutableGraph>> graphs;
+  for (int value = 1; value <= 3; ++value) {
+    stream->begin_capture();
+    const Tensor temporary = empty(*stream, DType::i32, {3000});
+    add_value(*stream, data, temporary, value);
+    add_value(*stream, temporary, data, 0);
+    graphs.push_back(device->instantiate(stream->end_capture()));
+  }
+  std::int32_t sum = 0;
+  for (int i = 0; i < 30; ++i) {
+    stream->replay(*graphs[static_cast<std::size_t>(i % 3)]);
+    add_value(*stream, data, data, 10);  // launches in between keep their place
+    sum += i % 3 + 1 + 10;
+  }
+  graphs.erase(graphs.begin());  // while its replays may be under way
+  return expect_iota(*stream, data, sum);
+}
+
+std::string threads_capture_at_the_same_time(const Setup& setup) {
+  const auto device = setup.open(0);
+  std::string wrong[3];
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      const auto stream = device->create_stream();
+      const Tensor data = empty(*stream, DType::i32, {2048});
+      for (int round = 0; round < 20; ++round) {
+        stream->begin_capture(CaptureMode::relaxed);
+        for (int i = 0; i < 10; ++i) add_value(*stream, data, data, 1);
+        const std::shared_ptr<Graph> graph = stream->end_capture();
+        if (graph->nodes.size() != 10) wrong[t] = fmt::format("{} nodes of 10", graph->nodes.size());
+        const auto executable = device->instantiate(graph);
+        stream->replay(*executable);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& text : wrong)
+    if (!text.empty()) return text;
+  return {};
+}
+
+std::string replays_need_no_memory(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  const Tensor state = ints(*stream, 64), out = ints(*stream, 64);
+  stream->begin_capture();
+  pass(*stream, state, out);
+  const auto graph = device->instantiate(stream->end_capture());
+  stream->replay(*graph);
+  stream->synchronize();
+  const MemoryStats before = device->memory_stats(), own = stream->memory_stats();
+  if (own.allocated == 0 || own.reserved == 0) return "the arena is not counted for the stream";
+  for (int i = 1; i < 10000; ++i) stream->replay(*graph);
+  stream->synchronize();
+  const MemoryStats after = device->memory_stats();
+  if (after.reserved != before.reserved || after.allocated != before.allocated || after.peak != before.peak)
+    return fmt::format("reserved {} before, {} after", before.reserved, after.reserved);
+  // Each replay adds 1 + (0 + 1 + … + 11) + 12.
+  return expect_iota(*stream, state, 10000 * (1 + 66 + 12));
+}
+
+std::string memory_is_counted_per_stream(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto first = device->create_stream(), second = device->create_stream();
+  const Tensor a = empty(*first, DType::u8, {3 << 20});
+  if (first->memory_stats().allocated < (3 << 20) || first->memory_stats().reserved < (3 << 20))
+    return "a block is not counted for its stream";
+  if (second->memory_stats().allocated != 0) return "a block is counted for another stream";
+  { const Tensor b = empty(*first, DType::u8, {8 << 20}); }
+  if (first->memory_stats().peak < (11 << 20)) return "the peak is too low";
+  first->reset_peak();
+  if (first->memory_stats().peak != first->memory_stats().allocated) return "reset_peak keeps the peak";
+  second->begin_capture();
+  const Tensor c = empty(*second, DType::i32, {1 << 20});
+  add_value(*second, c, c, 1);
+  const auto graph = device->instantiate(second->end_capture());
+  if (second->memory_stats().allocated < (4 << 20)) return "an arena is not counted for the stream captured on";
+  return {};
+}
+
+std::string empty_graphs_replay(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  stream->begin_capture();
+  stream->submit(launch_of(*device, "cts.empty", 0));
+  const auto graph = device->instantiate(stream->end_capture());
+  for (int i = 0; i < 10; ++i) stream->replay(*graph);
+  stream->synchronize();
+  return {};
+}
+
+std::string ordered_launches_stay_whole(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  const Tensor sum = to_device(*stream, HostTensor(DType::i32, {1}));
+  const Tensor data = ints(*stream, 20000);
+  stream->synchronize();
+  stream->begin_capture();
+  for (int i = 0; i < 20; ++i) {
+    Launch launch = launch_of(*device, "cts.phases", 16);
+    launch.ordered = true;
+    launch.add_buffer(read_write_arg(sum));
+    stream->submit(launch);
+    add_value(*stream, data, data, 1);
+  }
+  const auto graph = device->instantiate(stream->end_capture());
+  for (int i = 0; i < 20; ++i) stream->replay(*graph);
+  const HostTensor host = to_host(*stream, sum);
+  if (device->computes() && host.data<std::int32_t>()[0] != 400 * 120)
+    return fmt::format("sum is {}", host.data<std::int32_t>()[0]);
+  return expect_iota(*stream, data, 400);
+}
+
+std::string faults_of_replays_are_sticky(const Setup& setup) {
+  const auto device = setup.open(0);
+  if (!device->computes()) return {};
+  const auto stream = device->create_stream();
+  stream->begin_capture();
+  stream->submit(launch_of(*device, "cts.fault"));
+  const auto graph = device->instantiate(stream->end_capture());
+  stream->replay(*graph);
+  try {
+    stream->synchronize();
+  } catch (const std::exception& e) {
+    return std::string(e.what()).find("planted fault: 7") == std::string::npos ? e.what() : "";
+  }
+  return "a fault did not rise at synchronize";
+}
+
+}  // namespace
+
+std::vector<Check> capture_checks() {
+  return {
+      TW_CHECK_ROW(captured_work_does_not_run),
+      TW_CHECK_ROW(replays_equal_eager),
+      TW_CHECK_ROW(plans_use_less_memory_and_fewer_barriers),
+      TW_CHECK_ROW(side_streams_join),
+      TW_CHECK_ROW(event_orders_are_kept),
+      TW_CHECK_ROW(pinned_copies_are_captured),
+      TW_CHECK_ROW(planned_memory_outlives_its_graph),
+      TW_CHECK_ROW(several_graphs_share_buffers),
+      TW_CHECK_ROW(threads_capture_at_the_same_time),
+      TW_CHECK_ROW(replays_need_no_memory),
+      TW_CHECK_ROW(memory_is_counted_per_stream),
+      TW_CHECK_ROW(empty_graphs_replay),
+      TW_CHECK_ROW(ordered_launches_stay_whole),
+      TW_CHECK_ROW(faults_of_replays_are_sticky),
+  };
+}
+
+}  // namespace tilewright::runtime::cts
