@@ -8,7 +8,7 @@
 #include <climits>
 #include <system_error>
 
-#include "backends/host/pause.h"
+#include "backends/host/relax_processor.h"
 #include "base/error.h"
 
 namespace tilewright::backends::host {
@@ -32,7 +32,7 @@ void spin(int step) {
   if (step % 128 == 0)
     std::this_thread::yield();
   else
-    pause();
+    relax_processor();
 }
 
 // Slots were written by another thread a while ago: weights that were read meanwhile have pushed them out of the

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/host/pause.h"
+#include "backends/host/relax_processor.h"
 
 namespace tilewright::backends::host {
 namespace {
@@ -138,7 +138,7 @@ bool GraphProgram::run(const Surroundings& surroundings, bool& worked) {
         worked = true;
         looks = 0;
       } else if (++looks < kPatience) {
-        pause();
+        relax_processor();
       } else if (ahead == 0 || give_back(mine, number + 1, ahead)) {
         return false;
       }

@@ -9,7 +9,7 @@
 
 namespace tilewright::backends::host {
 
-inline void pause() {
+inline void relax_processor() {
 #if defined(__x86_64__)
   _mm_pause();
 #else
