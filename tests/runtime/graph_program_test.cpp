@@ -4,9 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -36,6 +39,7 @@ struct Checked {
   std::vector<State> states;
   std::vector<std::vector<int>> phases;
   std::vector<GraphProgram::Node> nodes;
+  std::deque<std::string> names;  // of nodes: their numbers
   std::atomic<int> wrong{0};
   std::shared_ptr<GraphProgram> program;
   int replays = 0;
@@ -100,6 +104,7 @@ std::unique_ptr<Checked> random_program(std::mt19937& random, int threads) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&p);
     node.parameters.assign(bytes, bytes + sizeof p);
     node.parameters.resize(sizeof p + static_cast<std::size_t>(below(400)));
+    node.op = checked->names.emplace_back(std::to_string(i)).c_str();
     // Unknown, next to nothing (run by one worker), small, large: they are handed out in different portions.
     const double costs[] = {0, 20, 2e4, 2e6};
     node.cost.bytes_read = costs[below(4)];
@@ -242,6 +247,79 @@ TEST_P(Replays, ManyNodesInOnePhaseAndLargeGrids) {
   for (int i = 0; i < 3; ++i) executor_.publish_graph(stream, program);
   executor_.finish(stream);
   EXPECT_EQ(blocks.load(), 3u * (40000u + kMaxGrid));
+  executor_.destroy_stream(stream);
+}
+
+void submit_launch(Executor& executor, StreamCore& stream, const TraceLabel& label, std::uint32_t grid) {
+  Slot& slot = executor.next_slot(stream);
+  slot.kind = Slot::Kind::launch;
+  slot.grid = grid;
+  slot.ordered = false;
+  slot.function = [](const HostCall&) {};
+  executor.publish(stream, slot, label);
+}
+
+TEST_P(Replays, ATraceHasEveryLaunchAndNodeInTheirOrder) {
+  StreamCore& stream = executor_.create_stream();
+  const runtime::Cost cost{.flops = 7};
+  for (int round = 0; round < 10; ++round) {
+    const auto checked = random_program(random_, GetParam());
+    constexpr int kReplays = 4;
+    executor_.publish_graph(stream, checked->program);  // before the trace
+    executor_.start_trace();
+    const double begin = ExecutionTrace::seconds_now();
+    submit_launch(executor_, stream, {.op = "first", .path = "a", .kernel = "k", .cost = &cost}, 5);
+    for (int i = 0; i < kReplays; ++i) executor_.publish_graph(stream, checked->program);
+    submit_launch(executor_, stream, {.op = "last"}, 1);
+    const std::vector<runtime::TraceRecord> records = executor_.stop_trace();
+    const double end = ExecutionTrace::seconds_now();
+    submit_launch(executor_, stream, {.op = "after"}, 1);
+    executor_.publish_graph(stream, checked->program);
+    executor_.finish(stream);
+    checked->expect_all(kReplays + 2);
+
+    ASSERT_EQ(records.size(), 2 + kReplays * checked->nodes.size());
+    EXPECT_STREQ(records.front().op, "first");
+    EXPECT_STREQ(records.front().path, "a");
+    EXPECT_STREQ(records.front().kernel, "k");
+    EXPECT_EQ(records.front().cost.flops, 7);
+    EXPECT_EQ(records.front().grid, 5u);
+    EXPECT_EQ(records.front().replay, -1);
+    EXPECT_STREQ(records.back().op, "last");
+    double seen = begin;
+    for (const auto& record : records) {
+      EXPECT_GE(record.started, seen);
+      seen = record.started;
+      EXPECT_LE(begin, record.submitted);
+      EXPECT_LE(record.submitted, record.started);
+      EXPECT_LE(record.started, record.finished);
+      EXPECT_LE(record.finished, end);
+      EXPECT_EQ(record.stream, stream.number());
+    }
+    // Of each replay, each node once, none before the phases before it have ended.
+    double before = records.front().finished;
+    for (int replay = 0; replay < kReplays; ++replay) {
+      std::vector<double> first(checked->phases.size(), end), last(checked->phases.size(), 0);
+      std::vector<int> count(checked->nodes.size(), 0);
+      for (const auto& record : records) {
+        if (record.replay != replay) continue;
+        const auto node = static_cast<std::size_t>(std::stoi(record.op));
+        const auto phase = static_cast<std::size_t>(checked->states[node].phase);
+        ++count[node];
+        EXPECT_EQ(record.grid, checked->nodes[node].grid);
+        EXPECT_EQ(record.cost.bytes_read, checked->nodes[node].cost.bytes_read);
+        first[phase] = std::min(first[phase], record.started);
+        last[phase] = std::max(last[phase], record.finished);
+      }
+      for (int c : count) EXPECT_EQ(c, 1);
+      for (std::size_t phase = 0; phase < first.size(); ++phase) {
+        EXPECT_LE(before, first[phase]);
+        before = last[phase];
+      }
+    }
+  }
+  executor_.start_trace();
+  EXPECT_TRUE(executor_.stop_trace().empty());
   executor_.destroy_stream(stream);
 }
 

@@ -49,10 +49,6 @@ void futex_wake_all(std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
 void fault_of_call(const HostCall& call, const char* text, std::int64_t value) {
   static_cast<Executor*>(call.device)->report_fault(std::string(text) + ": " + std::to_string(value));
 }
@@ -120,8 +116,20 @@ Slot& Executor::next_slot(StreamCore& stream) {
   return stream.slots_[number % StreamCore::kSlots];
 }
 
-void Executor::publish(StreamCore& stream, Slot& slot) {
+void Executor::publish(StreamCore& stream, Slot& slot, const TraceLabel& label) {
   const std::uint64_t number = stream.head_.load(std::memory_order_relaxed);
+  slot.traced = false;
+  if (trace_.on() && (slot.kind == Slot::Kind::launch || slot.kind == Slot::Kind::graph)) [[unlikely]] {
+    ExecutionTrace::Note& note = trace_.fresh_note(stream.number_, number % StreamCore::kSlots);
+    note.label = label;
+    note.cost = label.cost ? *label.cost : runtime::Cost{};
+    note.grid = slot.grid;
+    if (slot.kind == Slot::Kind::graph) {
+      note.replay = trace_.next_replay();
+      slot.program->make_spans();
+    }
+    slot.traced = true;
+  }
   if (becomes_busy_) {
     if (pending_.fetch_add(1, std::memory_order_acq_rel) == 0) {
       const std::lock_guard lock(hook_mutex_);
@@ -183,9 +191,15 @@ bool Executor::run_from(StreamCore& stream, int worker) {
                           .phase = &slot.phase,
                           .fault = &fault_of_call,
                           .device = this};
-      slot.function(call);
+      if (slot.traced) [[unlikely]] {
+        const double from = ExecutionTrace::seconds_now();
+        slot.function(call);
+        trace_.note(stream.number_, number % StreamCore::kSlots).span.add(from, ExecutionTrace::seconds_now());
+      } else {
+        slot.function(call);
+      }
     } else if (slot.kind == Slot::Kind::record) {
-      slot.event->seconds.store(seconds_now(), std::memory_order_relaxed);
+      slot.event->seconds.store(ExecutionTrace::seconds_now(), std::memory_order_relaxed);
       const std::shared_ptr<EventCore> event = std::move(slot.event);
       event->passed.store(slot.event_generation, std::memory_order_release);
     } else if (slot.event->passed.load(std::memory_order_acquire) < slot.event_generation) {
@@ -195,7 +209,12 @@ bool Executor::run_from(StreamCore& stream, int worker) {
       slot.event.reset();
     }
     worked = true;
-    if (slot.done.fetch_add(1, std::memory_order_acq_rel) + 1 == grid) finish_slot(stream, number);
+    const bool traced = slot.traced;
+    if (slot.done.fetch_add(1, std::memory_order_acq_rel) + 1 == grid) {
+      if (traced) [[unlikely]]
+        trace_.add_launch(stream.number_, trace_.note(stream.number_, number % StreamCore::kSlots));
+      finish_slot(stream, number);
+    }
   }
 }
 
@@ -216,7 +235,8 @@ bool Executor::run_graph(StreamCore& stream, Slot& slot, std::uint64_t number, i
     if (ticket & kGraphComplete) return false;     // the others are leaving it
   } while (!slot.ticket.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel));
   bool worked = false;
-  const bool complete = slot.program->run({.fault = &fault_of_call, .device = this, .worker = worker}, worked);
+  const bool complete =
+      slot.program->run({.fault = &fault_of_call, .device = this, .worker = worker, .traced = slot.traced}, worked);
   const std::uint64_t mark = complete ? kGraphComplete : 0;
   ticket = slot.ticket.load(std::memory_order_relaxed);
   std::uint64_t left;
@@ -224,6 +244,8 @@ bool Executor::run_graph(StreamCore& stream, Slot& slot, std::uint64_t number, i
     left = (ticket | mark) - 1;
   } while (!slot.ticket.compare_exchange_weak(ticket, left, std::memory_order_acq_rel));
   if ((left & kGraphComplete) && (left & kWorkersInGraph) == 0) {  // the last one out
+    if (slot.traced) [[unlikely]]
+      trace_.add(slot.program->take_records(trace_.note(stream.number_, number % StreamCore::kSlots), stream.number_));
     slot.program->finish_replay();
     slot.program.reset();
     finish_slot(stream, number);
@@ -300,6 +322,16 @@ void Executor::worker_loop(int worker) {
 void Executor::finish_all() {
   const int count = stream_count_.load(std::memory_order_acquire);
   for (int i = 0; i < count; ++i) finish(*streams_[static_cast<std::size_t>(i)].load(std::memory_order_acquire));
+}
+
+void Executor::start_trace() {
+  finish_all();
+  trace_.start();
+}
+
+std::vector<runtime::TraceRecord> Executor::stop_trace() {
+  finish_all();
+  return trace_.stop();
 }
 
 void Executor::report_fault(const std::string& text) {

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/host/execution_trace.h"
 #include "backends/host/graph_program.h"
 #include "backends/host/host_kernel.h"
 
@@ -41,6 +42,7 @@ struct Slot {
   Kind kind = Kind::launch;
   std::uint32_t grid = 1;
   bool ordered = false;
+  bool traced = false;
   HostFunction function = nullptr;
   std::shared_ptr<EventCore> event;
   std::uint64_t event_generation = 0;
@@ -53,7 +55,7 @@ inline constexpr std::uint32_t kMaxGrid = (1u << 24) - 1;
 
 class StreamCore {
  public:
-  static constexpr std::uint64_t kSlots = 256;
+  static constexpr std::uint64_t kSlots = ExecutionTrace::kSlots;
   explicit StreamCore(int number) : number_(number), slots_(kSlots) {}
   int number() const { return number_; }
   std::uint64_t submitted() const { return head_.load(std::memory_order_acquire); }
@@ -79,7 +81,8 @@ class Executor {
 
   // The next free slot, filled by the caller, then published. One thread per stream.
   Slot& next_slot(StreamCore& stream);
-  void publish(StreamCore& stream, Slot& slot);
+  // `label` is looked at only while tracing.
+  void publish(StreamCore& stream, Slot& slot, const TraceLabel& label = {});
   // One slot that runs the whole program, made for as many threads as there are here. All replays of a program that
   // are not finished are on one stream.
   void publish_graph(StreamCore& stream, std::shared_ptr<GraphProgram> program);
@@ -102,6 +105,10 @@ class Executor {
 
   void finish_all();  // every stream
 
+  // Between these, a record of each launch and of each node of a replay. Both wait for all work.
+  void start_trace();
+  std::vector<runtime::TraceRecord> stop_trace();
+
   void report_fault(const std::string& text);
   void raise_fault() const;  // throws Error if there was a fault
 
@@ -115,7 +122,7 @@ class Executor {
   void stop_workers();
   static void relax(int& idle);
 
-  static constexpr int kMaxStreams = 64;
+  static constexpr int kMaxStreams = ExecutionTrace::kMaxStreams;
   HostDevice& device_;
   int threads_;
   std::function<void()> becomes_busy_, becomes_idle_;
@@ -133,6 +140,8 @@ class Executor {
   alignas(64) std::atomic<std::uint32_t> sleepers_{0};
   alignas(64) std::atomic<std::uint32_t> wake_{0};
   std::atomic<bool> stop_{false};
+
+  ExecutionTrace trace_;
 
   mutable std::mutex fault_mutex_;
   std::atomic<bool> faulted_{false};

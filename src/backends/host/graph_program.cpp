@@ -174,6 +174,16 @@ void GraphProgram::run_units(const Surroundings& surroundings, std::uint32_t pha
   }
 }
 
+inline void GraphProgram::call(const Surroundings& surroundings, const Record& record, const HostCall& call) {
+  if (!surroundings.traced) [[likely]] {
+    record.function(call);
+    return;
+  }
+  const double from = ExecutionTrace::seconds_now();
+  record.function(call);
+  spans_[record.node].add(from, ExecutionTrace::seconds_now());
+}
+
 void GraphProgram::run_blocks(const Surroundings& surroundings, Record& node, std::uint32_t begin, std::uint32_t end) {
   const auto* data = reinterpret_cast<const std::byte*>(&node);
   const HostCall call{.buffers = reinterpret_cast<void* const*>(data + node.addresses),
@@ -185,7 +195,7 @@ void GraphProgram::run_blocks(const Surroundings& surroundings, Record& node, st
                       .phase = &node.phase,
                       .fault = surroundings.fault,
                       .device = surroundings.device};
-  node.function(call);
+  this->call(surroundings, node, call);
 }
 
 void GraphProgram::run_serially(const Surroundings& surroundings, std::uint32_t at, std::uint32_t count) {
@@ -208,7 +218,7 @@ void GraphProgram::run_serially(const Surroundings& surroundings, std::uint32_t 
     call.end = call.grid = node->grid;
     phase.store(0, std::memory_order_relaxed);
     __builtin_prefetch(next);
-    node->function(call);
+    this->call(surroundings, *node, call);
     node = next;
   }
 }
@@ -227,6 +237,31 @@ void GraphProgram::prefetch(std::uint32_t phase, int worker) const {
   if (next.units == 0) return;
   const std::byte* data = records_.data()->bytes + std::size_t{segments_[next.first_segment].record} * kUnit;
   for (int line = 0; line < 4; ++line) __builtin_prefetch(data + line * 64);
+}
+
+void GraphProgram::make_spans() {
+  if (spans_.empty()) spans_ = std::vector<TraceSpan>(nodes_.size());
+}
+
+std::vector<runtime::TraceRecord> GraphProgram::take_records(const ExecutionTrace::Note& replay, int stream) {
+  std::vector<runtime::TraceRecord> records;
+  records.reserve(nodes_.size());
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    const Node& node = nodes_[i];
+    if (node.grid == 0) continue;
+    records.push_back({.op = node.op,
+                       .path = node.path,
+                       .kernel = node.kernel,
+                       .stream = stream,
+                       .replay = replay.replay,
+                       .grid = node.grid,
+                       .cost = node.cost,
+                       .submitted = replay.submitted,
+                       .started = spans_[i].started(),
+                       .finished = spans_[i].finished()});
+    spans_[i].clear();
+  }
+  return records;
 }
 
 void GraphProgram::finish_replay() {

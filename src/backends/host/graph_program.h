@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "backends/host/execution_trace.h"
 #include "backends/host/host_kernel.h"
 
 namespace tilewright::backends::host {
@@ -88,6 +89,7 @@ class GraphProgram {
     void (*fault)(const HostCall&, const char*, std::int64_t);
     void* device;
     int worker;
+    bool traced;
   };
   struct alignas(64) Block {
     std::byte bytes[64];
@@ -98,6 +100,9 @@ class GraphProgram {
   // something else and come back). `worked` is set if something was run.
   bool run(const Surroundings& surroundings, bool& worked);
   void finish_replay();  // by one thread, after all have left
+  void make_spans();     // before a traced replay is submitted
+  std::vector<runtime::TraceRecord> take_records(const ExecutionTrace::Note& replay, int stream);
+  void call(const Surroundings& surroundings, const Record& record, const HostCall& call);
 
   // Of the constructor.
   void lay_out(const std::vector<std::vector<int>>& phases);
@@ -136,6 +141,7 @@ class GraphProgram {
   std::vector<Segment> segments_;
   std::vector<Line> lines_;  // of each worker
   std::uint32_t replays_ = 0;
+  std::vector<TraceSpan> spans_;  // of each node, in traced replays
   alignas(64) std::atomic<int> queued_{0};
 };
 
