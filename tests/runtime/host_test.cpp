@@ -45,6 +45,47 @@ TEST(HostDevice, MemoryIsNotPromisedTwice) {
   EXPECT_LE(kept.size(), 12u);  // eight blocks fill it; others may give memory back meanwhile
 }
 
+TEST(HostDevice, ATraceNamesLaunchesCopiesAndNodesOfReplays) {
+  backends::host::HostDevice device(false, {.threads = 2});
+  const auto stream = device.create_stream();
+  const runtime::MemoryRef counts = device.allocate(*stream, 64);
+  std::int32_t values[16] = {};
+  runtime::Launch launch;
+  launch.kernel = device.find_kernel("cts.count_blocks");
+  launch.grid = 3;
+  launch.op = "count";
+  launch.path = "layers.0";
+  launch.cost.flops = 3;
+  launch.add_buffer({.memory = counts.get(), .bytes = 64, .read = true, .write = true});
+  stream->begin_capture();
+  stream->submit(launch);
+  const auto graph = device.instantiate(stream->end_capture());
+  stream->submit(launch);  // not in the trace
+  device.start_trace();
+  stream->copy_from_host(*counts.get(), 0, values, sizeof values);
+  stream->submit(launch);
+  for (int i = 0; i < 2; ++i) stream->replay(*graph);
+  stream->copy_to_host(values, *counts.get(), 0, sizeof values);
+  const auto records = device.stop_trace();
+  EXPECT_EQ(values[2], 3);
+  ASSERT_EQ(records.size(), 5u);
+  const char* const ops[] = {"copy_from_host", "count", "count", "count", "copy_to_host"};
+  const int replays[] = {-1, -1, 0, 1, -1};
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    EXPECT_STREQ(records[i].op, ops[i]);
+    EXPECT_EQ(records[i].replay, replays[i]);
+    EXPECT_LE(records[i].submitted, records[i].started);
+    EXPECT_LE(records[i].started, records[i].finished);
+    EXPECT_LE(i ? records[i - 1].finished : 0, records[i].started);
+    if (i < 1 || i > 3) continue;
+    EXPECT_STREQ(records[i].path, "layers.0");
+    EXPECT_STREQ(records[i].kernel, launch.kernel->name);
+    EXPECT_EQ(records[i].grid, 3u);
+    EXPECT_EQ(records[i].cost.flops, 3);
+  }
+  EXPECT_TRUE(device.stop_trace().empty());
+}
+
 #if !defined(TILEWRIGHT_SANITIZED)  // sanitizers reserve address space themselves
 [[noreturn]] void open_with_more_threads_than_fit() {
   const rlimit little{std::size_t{1} << 30, std::size_t{1} << 30};  // stacks of 8 MiB each

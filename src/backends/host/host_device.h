@@ -42,6 +42,8 @@ class HostDevice : public runtime::CapturingDevice {
   void do_trim() override;
   std::unique_ptr<runtime::PlannedExecutable> make_executable(std::shared_ptr<runtime::Graph> graph,
                                                               runtime::GraphPlan plan) override;
+  void do_start_trace() override { executor_->start_trace(); }
+  std::vector<runtime::TraceRecord> do_stop_trace() override { return executor_->stop_trace(); }
   void release(runtime::Memory* memory) override;
 
  private:

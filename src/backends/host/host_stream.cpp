@@ -11,6 +11,8 @@
 namespace tilewright::backends::host {
 namespace {
 
+constexpr const char *kCopyFromHost = "copy_from_host", *kCopyToHost = "copy_to_host";
+
 struct InlineBytes {
   std::size_t bytes;
   std::byte data[runtime::kMaxParameterBytes - sizeof(std::size_t)];
@@ -63,7 +65,8 @@ void HostStream::do_submit(const runtime::Launch& launch) {
   for (const runtime::BufferArg& b : launch.buffers()) slot.addresses[i++] = address(*b.memory, b.offset, b.bytes);
   const auto parameters = launch.parameters();
   std::memcpy(slot.parameters.data(), parameters.data(), parameters.size());
-  executor_.publish(core_, slot);
+  executor_.publish(core_, slot,
+                    {.op = launch.op, .path = launch.path, .kernel = launch.kernel->name, .cost = &launch.cost});
 }
 
 void HostStream::do_record(runtime::CapturingEvent& event) {
@@ -91,17 +94,17 @@ void HostStream::do_copy_from_host(runtime::Memory& destination, std::size_t off
     auto* parameters = reinterpret_cast<InlineBytes*>(slot.parameters.data());
     parameters->bytes = bytes;
     std::memcpy(parameters->data, source, bytes);
-    executor_.publish(core_, slot);
+    executor_.publish(core_, slot, {.op = kCopyFromHost, .kernel = "copy"});
     return;
   }
-  copy(to, source, bytes);
+  copy(kCopyFromHost, to, source, bytes);
   if (kind == runtime::HostMemory::pageable) executor_.finish(core_);
 }
 
 void HostStream::do_copy_to_host(void* destination, runtime::Memory& source, std::size_t offset, std::size_t bytes,
                                  runtime::HostMemory kind) {
   if (bytes == 0) return;
-  copy(destination, address(source, offset, bytes), bytes);
+  copy(kCopyToHost, destination, address(source, offset, bytes), bytes);
   if (kind == runtime::HostMemory::pageable) do_synchronize();
 }
 
@@ -142,7 +145,7 @@ void HostStream::enqueue(Slot::Kind kind, const std::shared_ptr<EventCore>& even
   executor_.publish(core_, slot);
 }
 
-void HostStream::copy(void* to, const void* from, std::size_t bytes) {
+void HostStream::copy(const char* op, void* to, const void* from, std::size_t bytes) {
   Slot& slot = executor_.next_slot(core_);
   slot.kind = Slot::Kind::launch;
   slot.ordered = false;
@@ -151,7 +154,8 @@ void HostStream::copy(void* to, const void* from, std::size_t bytes) {
   slot.addresses[0] = to;
   slot.addresses[1] = const_cast<void*>(from);
   std::memcpy(slot.parameters.data(), &bytes, sizeof bytes);
-  executor_.publish(core_, slot);
+  const runtime::Cost cost{.bytes_read = double(bytes), .bytes_written = double(bytes), .unit = runtime::Unit::move};
+  executor_.publish(core_, slot, {.op = op, .kernel = "copy", .cost = &cost});
 }
 
 }  // namespace tilewright::backends::host

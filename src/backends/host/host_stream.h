@@ -52,7 +52,7 @@ class HostStream : public runtime::CapturingStream {
  private:
   void* address(runtime::Memory& memory, std::uint64_t offset, std::uint64_t bytes);
   void enqueue(Slot::Kind kind, const std::shared_ptr<EventCore>& event, std::uint64_t generation);
-  void copy(void* to, const void* from, std::size_t bytes);
+  void copy(const char* op, void* to, const void* from, std::size_t bytes);
 
   HostDevice& device_;
   Executor& executor_;
