@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <charconv>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -17,7 +14,9 @@
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/fusion_report.h"
+#include "cli/interrupt.h"
 #include "cli/model_options.h"
+#include "cli/number_list.h"
 #include "cli/standard_input.h"
 #include "cli/usage.h"
 #include "engine/generate.h"
@@ -38,16 +37,6 @@ struct Options : ModelOptions {
   std::optional<std::uint64_t> seed;
 };
 
-std::atomic<bool> interrupted{false};
-
-// The first Ctrl-C ends the answer; a second one ends the program at once.
-void listen_for_interrupt() {
-  struct sigaction action {};
-  action.sa_handler = [](int) { interrupted.store(true, std::memory_order_relaxed); };
-  action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
-}
-
 std::string prompt_of(const Options& options) {
   if (options.prompt != "-") return options.prompt;
   std::string text = read_standard_input();
@@ -56,14 +45,6 @@ std::string prompt_of(const Options& options) {
     if (text.ends_with('\r')) text.pop_back();
   }
   return text;
-}
-
-// CLI11 would take -1 for 2^64 - 1, and a number beyond 64 bits for the largest.
-std::string whole_number(const std::string& text) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool good = error == std::errc() && end == text.data() + text.size();
-  return good ? "" : "expected a whole number from 0 to 18446744073709551615, found " + text;
 }
 
 std::uint64_t random_seed() {
@@ -193,8 +174,7 @@ void run(const Options& options) {
 
   Answer answer;
   request.on_token = [&](std::int64_t token) { answer.add(text->push(token)); };
-  request.interrupted = &interrupted;
-  listen_for_interrupt();
+  request.interrupted = &listen_for_interrupt();
   const engine::GenerateResult result = engine::generate(session, request);
   answer.add(text->finish());
   answer.end_line();
@@ -230,7 +210,7 @@ void add_ask_command(CLI::App& app) {
   command.add_option("--repetition-penalty", options->repetition_penalty,
                      std::string("Divide logits of tokens seen before") + kOwn);
   command.add_option("--seed", options->seed, "Seed of the sampling (default: random, shown with the figures)")
-      .check(whole_number);
+      .check(whole_number_complaint);
   command.on_run([options] { run(*options); });
 }
 

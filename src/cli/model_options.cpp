@@ -5,11 +5,11 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 
 #include "base/error.h"
 #include "cli/command_line.h"
 #include "cli/usage.h"
+#include "port/resolve_model.h"
 
 namespace tilewright::cli {
 namespace {
@@ -26,19 +26,6 @@ std::function<void(std::uint64_t, std::uint64_t)> loading_progress() {
     std::fprintf(stderr, "\rloading %3d %%%s", percent, percent == 100 ? "\r\033[K" : "");
     std::fflush(stderr);
   };
-}
-
-// Better known before minutes of work than after them.
-void require_report_folder(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
-  const bool is_folder = std::filesystem::is_directory(file, error);
-  if (!is_folder && std::filesystem::is_directory(folder, error)) return;
-  fail({.what = "the report cannot be written there",
-        .where = file.string(),
-        .expected = "--report-file: a file in a folder that exists",
-        .found = is_folder ? "a folder" : "no such folder",
-        .fix = ""});
 }
 
 }  // namespace
@@ -67,51 +54,53 @@ void add_model_options(CLI::App& parser, ModelOptions& options, bool with_dummy)
   command.add_option("--layers", options.layers, "Only the first so many layers");
 }
 
-std::filesystem::path model_directory(const ModelOptions& options, const std::string& command) {
-  std::string name = options.model;
-  std::string where = "MODEL";
-  if (name.empty()) {
-    const char* from_environment = std::getenv("MODEL_PATH");
-    if (!from_environment || !*from_environment) throw WrongUsage(command, "name a MODEL directory, or set MODEL_PATH");
-    name = from_environment;
-    where = "MODEL_PATH";
-  }
-  const std::filesystem::path path(name);
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  if (error || !std::filesystem::is_directory(status))
-    fail({.what = std::filesystem::exists(status) ? "this is not a directory" : "no such directory",
-          .where = name,
-          .expected = where + ": a directory with config.json and *.safetensors",
-          .found = "",
-          .fix = ""});
-  if (access(path.c_str(), R_OK | X_OK) != 0)
-    fail({.what = "the directory cannot be read",
-          .where = name,
-          .expected = "",
-          .found = "",
-          .fix = "check its permissions"});
-  return path;
+ModelName model_name_of(const ModelOptions& options, const std::string& command) {
+  if (!options.model.empty()) return {options.model, "MODEL"};
+  const char* from_environment = std::getenv("MODEL_PATH");
+  if (!from_environment || !*from_environment) throw WrongUsage(command, "name a MODEL directory, or set MODEL_PATH");
+  return {from_environment, "MODEL_PATH"};
 }
 
-engine::SessionOptions session_options(const ModelOptions& options, const std::string& command) {
+std::filesystem::path model_directory(const ModelOptions& options, const std::string& command) {
+  const ModelName name = model_name_of(options, command);
+  return port::resolve_model(name.name, name.from);
+}
+
+void require_folder_of(const std::filesystem::path& file, const std::string& flag) {
+  std::error_code error;
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  const bool is_folder = std::filesystem::is_directory(file, error);
+  if (!is_folder && std::filesystem::is_directory(folder, error)) return;
+  fail({.what = "the report cannot be written there",
+        .where = file.string(),
+        .expected = flag + ": a file in a folder that exists",
+        .found = is_folder ? "a folder" : "no such folder",
+        .fix = ""});
+}
+
+engine::SessionOptions session_options_but_model(const ModelOptions& options, const std::string& command) {
   engine::SessionOptions out;
   if (options.dummy()) {
     if (options.shape.empty()) throw WrongUsage(command, "--weights dummy needs --shape NAME");
     if (!options.model.empty()) throw WrongUsage(command, "--weights dummy takes no MODEL, but --shape");
     out.dummy_shape = options.shape;
-  } else {
-    if (!options.shape.empty()) throw WrongUsage(command, "--shape needs --weights dummy");
-    out.model = model_directory(options, command);
+  } else if (!options.shape.empty()) {
+    throw WrongUsage(command, "--shape needs --weights dummy");
   }
-  if (!options.report_file.empty()) require_report_folder(options.report_file);
+  if (!options.report_file.empty()) require_folder_of(options.report_file, "--report-file");
   if (options.dtype != "auto") out.load.dtype = dtype_from_name(options.dtype);
   out.load.layers = options.layers;
-  out.load.progress = loading_progress();
   out.device = options.device;
   out.device_options.threads = options.threads;
   out.fuse = options.fuse;
   out.fuse_file = options.fuse_file;
+  return out;
+}
+
+engine::SessionOptions session_options(const ModelOptions& options, const std::string& command) {
+  engine::SessionOptions out = session_options_but_model(options, command);
+  if (!options.dummy()) out.model = model_directory(options, command);
+  out.load.progress = loading_progress();
   return out;
 }
 

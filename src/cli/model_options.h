@@ -33,13 +33,23 @@ struct ModelOptions {
 // --layers, too.
 void add_model_options(CLI::App& command, ModelOptions& options, bool with_dummy);
 
-// The directory that the flags name, or $MODEL_PATH. Throws WrongUsage if there is none, Error if it is no directory
-// that can be read.
+// What a user calls the model, and where the name came from: "MODEL" or "MODEL_PATH".
+struct ModelName {
+  std::string name, from;
+};
+// Throws WrongUsage if neither the flags nor $MODEL_PATH name one.
+ModelName model_name_of(const ModelOptions& options, const std::string& command);
+// Its directory. Throws as model_name_of and port::resolve_model do.
 std::filesystem::path model_directory(const ModelOptions& options, const std::string& command);
 
 // What the flags ask for. Throws WrongUsage for flags that contradict each other. A bar of loading is drawn on stderr
 // if that is a terminal.
 engine::SessionOptions session_options(const ModelOptions& options, const std::string& command);
+// The same but for the model's directory and the bar.
+engine::SessionOptions session_options_but_model(const ModelOptions& options, const std::string& command);
+
+// Throws Error if no file can be written there: better known before minutes of work than after them. `flag` named it.
+void require_folder_of(const std::filesystem::path& file, const std::string& flag);
 
 // Chains of --fuse found for a report: {fused, launches_dropped, remade, unchanged: [{reason, count}]}; null if off.
 Json chains_json(const engine::Session& session);

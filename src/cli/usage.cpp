@@ -66,7 +66,7 @@ std::string usage_line(const CLI::App& app, const CLI::ParseError& error, const 
   std::string message = error.what();
   std::replace(message.begin(), message.end(), '\n', ' ');
   while (!message.empty() && (message.back() == ' ' || message.back() == '.')) message.pop_back();
-  return name + ": " + message + "." + help;
+  return name + ": " + message + (message.ends_with('?') ? "" : ".") + help;
 }
 
 }  // namespace tilewright::cli

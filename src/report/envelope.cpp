@@ -57,9 +57,11 @@ Json envelope(const Report& report) {
           {"result", report.result}};
 }
 
-void write_report(const std::filesystem::path& path, const Report& report) {
-  const std::string text = envelope(report).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+void write_envelope(const std::filesystem::path& path, const Json& envelope) {
+  const std::string text = envelope.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   write_file_atomically(path, [&](std::ostream& out) { out << text; });
 }
+
+void write_report(const std::filesystem::path& path, const Report& report) { write_envelope(path, envelope(report)); }
 
 }  // namespace tilewright::report

@@ -22,7 +22,8 @@ struct Report {
 // memory, system) and the time of creation (UTC, ISO 8601).
 Json envelope(const Report& report);
 
-// Writes it as a whole file; bytes that are not UTF-8 are replaced. Throws Error if the file cannot be written.
+// Writes an envelope as a whole file; bytes that are not UTF-8 are replaced. Throws Error if the file cannot be written.
+void write_envelope(const std::filesystem::path& path, const Json& envelope);
 void write_report(const std::filesystem::path& path, const Report& report);
 
 // This program's version: "0.1.0".
