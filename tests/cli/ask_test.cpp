@@ -296,7 +296,7 @@ TEST(Ask, AnUnreadableDirectoryIsRefused) {
 // ---------------------------------------------------------------- check
 
 TEST(Check, PrintsTheVerdictLast) {
-  const Outcome good = run_program({"check", kBard, "--golden", kBard + "/golden.safetensors", "--threads", "1"});
+  const Outcome good = run_program({"check", kBard, "--golden", kBard / "golden.safetensors", "--threads", "1"});
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_NE(good.out.find("\nverdict: equal\n"), std::string::npos) << good.out;
   EXPECT_EQ(good.out.rfind('\n', good.out.size() - 2) + 1, good.out.find("verdict:")) << good.out;
@@ -304,7 +304,7 @@ TEST(Check, PrintsTheVerdictLast) {
   const Scratch scratch;
   const auto model = copy_of_bard(scratch);
   change_json(model / "config.json", "rms_norm_eps", 0.5);
-  const Outcome bad = run_program({"check", model, "--golden", kBard + "/golden.safetensors", "--threads", "1"});
+  const Outcome bad = run_program({"check", model, "--golden", kBard / "golden.safetensors", "--threads", "1"});
   EXPECT_EQ(bad.code, 1);
   EXPECT_NE(bad.out.find("\nverdict: different"), std::string::npos) << bad.out;
 }
