@@ -48,13 +48,16 @@ class NullGraph : public runtime::PlannedExecutable {
 
 class NullStream : public runtime::CapturingStream {
  public:
-  NullStream(NullDevice& device, int number) : CapturingStream(device), device_(device), number_(number) {}
+  explicit NullStream(NullDevice& device) : CapturingStream(device), device_(device), number_(device.take_number()) {}
+  ~NullStream() override { device_.give_back_number(number_); }
   int number() const override { return number_; }
   runtime::MemoryStats memory_stats() const override { return device_.allocator().stats(number_); }
   void reset_peak() override { device_.allocator().reset_peak(number_); }
 
  protected:
-  void do_submit(const runtime::Launch&) override {}
+  void do_submit(const runtime::Launch& launch) override {
+    if (device_.tracing()) device_.note(launch, number_, -1);
+  }
   void do_record(runtime::CapturingEvent& event) override { static_cast<NullEvent&>(event).pass(); }
   void do_wait(runtime::CapturingEvent&) override {}
   void do_copy_from_host(runtime::Memory&, std::size_t, const void*, std::size_t, runtime::HostMemory) override {}
@@ -64,7 +67,11 @@ class NullStream : public runtime::CapturingStream {
   }
   void do_synchronize() override {}
   bool do_query() override { return true; }
-  void do_replay(runtime::PlannedExecutable&) override {}
+  void do_replay(runtime::PlannedExecutable& graph) override {
+    if (!device_.tracing()) return;
+    const int replay = device_.next_replay();
+    for (const runtime::GraphNode& node : graph.graph().nodes) device_.note(node.launch, number_, replay);
+  }
 
  private:
   NullDevice& device_;
@@ -79,8 +86,21 @@ NullDevice::NullDevice(const runtime::DeviceOptions& options)
           {[this](std::size_t bytes) { return take(bytes); }, [this](void*, std::size_t bytes) { taken_ -= bytes; }}),
       default_stream_(create_stream()) {}
 
-std::unique_ptr<runtime::Stream> NullDevice::create_stream() { return std::make_unique<NullStream>(*this, streams_++); }
+std::unique_ptr<runtime::Stream> NullDevice::create_stream() { return std::make_unique<NullStream>(*this); }
 std::unique_ptr<runtime::Event> NullDevice::create_event() { return std::make_unique<NullEvent>(*this); }
+
+int NullDevice::take_number() {
+  const std::lock_guard lock(streams_mutex_);
+  if (unused_numbers_.empty()) return streams_++;
+  const int number = unused_numbers_.back();
+  unused_numbers_.pop_back();
+  return number;
+}
+
+void NullDevice::give_back_number(int number) {
+  const std::lock_guard lock(streams_mutex_);
+  unused_numbers_.push_back(number);
+}
 
 void* NullDevice::take(std::size_t bytes) {
   if (memory_limit_ && taken_ + bytes > memory_limit_) return nullptr;
@@ -150,6 +170,34 @@ runtime::MemoryStats NullDevice::memory_stats() const {
   runtime::MemoryStats stats = allocator_.stats();
   stats.imported = imported_;
   return stats;
+}
+
+void NullDevice::note(const runtime::Launch& launch, int stream, int replay) {
+  const double now = seconds_now();
+  const std::lock_guard lock(trace_mutex_);
+  trace_.push_back({.op = launch.op,
+                    .path = launch.path,
+                    .kernel = launch.kernel ? launch.kernel->name : "copy",
+                    .stream = stream,
+                    .replay = replay,
+                    .grid = launch.grid,
+                    .cost = launch.cost,
+                    .submitted = now,
+                    .started = now,
+                    .finished = now});
+}
+
+void NullDevice::do_start_trace() {
+  const std::lock_guard lock(trace_mutex_);
+  trace_.clear();
+  replays_ = 0;
+  tracing_ = true;
+}
+
+std::vector<runtime::TraceRecord> NullDevice::do_stop_trace() {
+  tracing_ = false;
+  const std::lock_guard lock(trace_mutex_);
+  return std::exchange(trace_, {});
 }
 
 double NullDevice::now() { return seconds_now(); }

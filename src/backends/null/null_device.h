@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "runtime/caching_allocator.h"
 #include "runtime/capture/capturing_device.h"
@@ -28,12 +30,19 @@ class NullDevice : public runtime::CapturingDevice {
   double now() override;
   const runtime::Kernel* find_kernel(std::string_view name) const override;
   runtime::CachingAllocator& allocator() { return allocator_; }
+  void note(const runtime::Launch& launch, int stream, int replay);  // for the trace, if there is one
+  bool tracing() const { return tracing_.load(std::memory_order_relaxed); }
+  int next_replay() { return replays_++; }
+  int take_number();
+  void give_back_number(int number);
 
  protected:
   runtime::MemoryRef do_allocate(runtime::CapturingStream& stream, std::size_t bytes) override;
   runtime::MemoryRef plan_memory(runtime::CapturingStream& stream, std::size_t bytes) override;
   void do_synchronize() override {}
   void do_trim() override { allocator_.trim(); }
+  void do_start_trace() override;
+  std::vector<runtime::TraceRecord> do_stop_trace() override;
   std::unique_ptr<runtime::PlannedExecutable> make_executable(std::shared_ptr<runtime::Graph> graph,
                                                               runtime::GraphPlan plan) override;
   void release(runtime::Memory* memory) override;
@@ -47,7 +56,13 @@ class NullDevice : public runtime::CapturingDevice {
   std::atomic<std::uintptr_t> next_address_{std::uintptr_t{1} << 40};
   std::atomic<std::size_t> taken_{0};
   std::atomic<std::size_t> imported_{0};
-  std::atomic<int> streams_{0};
+  std::mutex streams_mutex_;
+  std::vector<int> unused_numbers_;  // of streams that were destroyed: their cached blocks are used again
+  int streams_ = 0;
+  std::atomic<bool> tracing_{false};
+  std::atomic<int> replays_{0};  // within the trace
+  std::mutex trace_mutex_;
+  std::vector<runtime::TraceRecord> trace_;
   runtime::CachingAllocator allocator_;
   std::unique_ptr<runtime::Stream> default_stream_;
 };

@@ -311,6 +311,39 @@ std::string ordered_launches_stay_whole(const Setup& setup) {
   return expect_iota(*stream, data, 400);
 }
 
+std::string traces_name_launches_and_nodes(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream();
+  const Tensor data = ints(*stream, 3000);
+  stream->begin_capture();
+  add_value(*stream, data, data, 1, "mul", "layers.0");
+  add_value(*stream, data, data, 1, "add", "layers.1");
+  const auto graph = device->instantiate(stream->end_capture());
+  stream->replay(*graph);
+  device->start_trace();
+  const double begin = device->now();
+  add_value(*stream, data, data, 1, "norm", "model");
+  stream->replay(*graph);
+  stream->replay(*graph);
+  const std::vector<TraceRecord> records = device->stop_trace();
+  const char* ops[] = {"norm", "mul", "add", "mul", "add"};
+  const char* paths[] = {"model", "layers.0", "layers.1", "layers.0", "layers.1"};
+  const int replays[] = {-1, 0, 0, 1, 1};
+  if (records.size() != 5) return fmt::format("{} records of 5", records.size());
+  double last = begin;
+  for (std::size_t i = 0; i < 5; ++i) {
+    const TraceRecord& r = records[i];
+    if (std::string(r.op) != ops[i] || std::string(r.path) != paths[i] || r.replay != replays[i])
+      return fmt::format("record {} is {}, {}, replay {}", i, r.op, r.path, r.replay);
+    if (r.submitted < begin || r.started < r.submitted || r.finished < r.started || r.started < last)
+      return fmt::format("record {}: submitted {}, started {}, finished {}", i, r.submitted, r.started, r.finished);
+    last = r.finished;
+  }
+  add_value(*stream, data, data, 1);
+  if (!device->stop_trace().empty()) return "launches are recorded without a trace";
+  return expect_iota(*stream, data, 8);
+}
+
 std::string faults_of_replays_are_sticky(const Setup& setup) {
   const auto device = setup.open(0);
   if (!device->computes()) return {};
@@ -344,6 +377,7 @@ std::vector<Check> capture_checks() {
       TW_CHECK_ROW(memory_is_counted_per_stream),
       TW_CHECK_ROW(empty_graphs_replay),
       TW_CHECK_ROW(ordered_launches_stay_whole),
+      TW_CHECK_ROW(traces_name_launches_and_nodes),
       TW_CHECK_ROW(faults_of_replays_are_sticky),
   };
 }
