@@ -19,6 +19,7 @@ int run(const bench::LimitsOptions& options, const std::string& report_file, con
   run.print_header();
   bench::add_machine_rows(run);
   bench::add_launch_rows(run);
+  bench::add_replay_rows(run);
   bench::add_linear_rows(run);
   bench::add_small_rows(run);
   bench::add_eager_rows(run);

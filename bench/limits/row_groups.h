@@ -9,6 +9,7 @@ namespace tilewright::bench {
 
 void add_machine_rows(LimitsRun& run);
 void add_launch_rows(LimitsRun& run);
+void add_replay_rows(LimitsRun& run);
 void add_linear_rows(LimitsRun& run);
 void add_small_rows(LimitsRun& run);
 void add_eager_rows(LimitsRun& run);
