@@ -4,13 +4,10 @@
 
 #include "base/error.h"
 #include "engine/capture/capture_work.h"
+#include "engine/observed.h"
 
 namespace tilewright::engine {
 namespace {
-
-constexpr ops::OpName kArgmax{"argmax"}, kIndexSelect{"index_select"};
-constexpr const char* kBestPath = "greedy";
-constexpr const char* kLastRowPath = "last_row";
 
 // What tells the graph of a single token at this position from others: 0 for an empty cache.
 std::int64_t covered_at(std::int64_t position) { return position == 0 ? 0 : nn::round_up_to_bucket(position + 1); }
@@ -19,41 +16,20 @@ void write(runtime::Stream& stream, const ops::Tensor& to, const void* from, std
   stream.copy_from_host(to.memory(), to.byte_offset(), from, bytes);
 }
 
-// Takes the context's observer away for as long as it lives.
-class Unwatched {
- public:
-  explicit Unwatched(ops::Context& context) : context_(context), before_(context.observer()) {
-    context.set_observer(nullptr);
-  }
-  ~Unwatched() { context_.set_observer(before_); }
-  Unwatched(const Unwatched&) = delete;
-
- private:
-  ops::Context& context_;
-  ops::Observer* before_;
-};
-
 }  // namespace
 
 // What a pass leaves, and the graph that leaves it there again.
 struct Runner::Captured {
   std::unique_ptr<runtime::ExecutableGraph> graph;
   std::vector<runtime::Binding> bindings;
-  ops::Tensor hidden, logits;
+  PassOutput out;
   std::int64_t last_position = 0;  // of single tokens: the largest one that it was captured for
 };
 
 struct Runner::Prompt {
-  ops::Tensor ids;         // i64 [batch, padded]
-  ops::Tensor rows, last;  // how many of them are real, i32 [1]; and one less, i64 [1]
+  PaddedPrompt tensors;
   Captured captured;
 };
-
-std::int64_t prefill_bucket(std::int64_t rows) {
-  for (std::int64_t bucket = 16; bucket < nn::kBucket; bucket *= 2)
-    if (rows <= bucket) return bucket;
-  return nn::round_up_to_bucket(rows);
-}
 
 Runner::Runner(Session& session, Submission submission) : session_(session), submission_(submission) {
   if (submission == Submission::graph && session.chains())
@@ -86,62 +62,41 @@ void Runner::prepare(std::int64_t prompt, std::int64_t length) {
     captured_step(position);
 }
 
-void Runner::choose(const ops::Tensor& logits) {
+// The prompt, or a single token at `begin`.
+PassOutput Runner::submit(const Prompt* prompt, std::int64_t begin) {
   ops::Context& context = session_.context();
-  const ops::PathScope scope(context, kBestPath);
-  ops::call_into(context, kArgmax, {logits}, token_, {{"dim", std::int64_t{-1}}});
-  context.flush();
-}
-
-void Runner::submit_step(std::int64_t begin, Captured& to) {
-  const models::Model& model = session_.model();
-  ops::Context& context = session_.context();
-  to.hidden = model.forward(context, token_, session_.state(), begin);
-  model.advance(context, session_.state(), 1);
-  to.logits = model.head(context, to.hidden);
-  choose(to.logits);
-}
-
-void Runner::submit_prompt(const Prompt& prompt, Captured& to) {
-  const models::Model& model = session_.model();
-  ops::Context& context = session_.context();
-  to.hidden = model.forward(context, prompt.ids, session_.state(), 0);
-  model.advance(context, session_.state(), prompt.rows);
-  ops::Tensor last;
-  {
-    const ops::PathScope scope(context, kLastRowPath);
-    last = ops::call(context, kIndexSelect, {to.hidden, prompt.last}, {{"dim", std::int64_t{1}}});
-  }
-  to.logits = model.head(context, last);
-  choose(to.logits);
+  if (prompt) return submit_prompt(context, session_.model(), session_.state(), prompt->tensors, token_);
+  return submit_step(context, session_.model(), session_.state(), token_, begin);
 }
 
 // Thread-local mode: sessions of other threads go on working meanwhile.
-void Runner::capture(Captured& to, const std::function<void()>& pass) {
+void Runner::capture(Captured& to, const Prompt* prompt, std::int64_t begin) {
   runtime::Stream& stream = session_.stream();
   runtime::Device& device = session_.device();
+  constexpr auto kMode = runtime::CaptureMode::thread_local_only;
   const double start = device.now();
   {
-    const Unwatched unwatched(session_.context());
-    capture_work(stream, runtime::CaptureMode::thread_local_only, pass);
-    to.hidden = to.logits = {};
+    const Observed nobody(session_.context(), nullptr);
+    capture_work(stream, kMode, [&] { submit(prompt, begin); });
   }
   const double rehearsed = device.now();
-  std::shared_ptr<runtime::Graph> graph = capture_work(stream, runtime::CaptureMode::thread_local_only, pass);
+  std::shared_ptr<runtime::Graph> graph = capture_work(stream, kMode, [&] { to.out = submit(prompt, begin); });
   const double captured = device.now();
   to.graph = device.instantiate(std::move(graph));
   costs_.rehearsal_s += rehearsed - start;
   costs_.capture_s += captured - rehearsed;
   costs_.instantiate_s += device.now() - captured;
   ++costs_.graphs;
+  to.bindings = bindings(prompt);
+  to.graph->require(to.bindings);
 }
 
 std::vector<runtime::Binding> Runner::bindings(const Prompt* prompt) const {
   std::vector<runtime::Binding> out{{"token", token_}};
   if (prompt) {
-    out.push_back({"ids", prompt->ids});
-    out.push_back({"rows", prompt->rows});
-    out.push_back({"last", prompt->last});
+    out.push_back({"ids", prompt->tensors.ids});
+    out.push_back({"rows", prompt->tensors.rows});
+    out.push_back({"last", prompt->tensors.last});
   }
   for (const nn::NamedTensor& named : session_.state().tensors) out.push_back({named.name, named.tensor});
   return out;
@@ -155,12 +110,9 @@ Runner::Captured& Runner::captured_step(std::int64_t begin) {
   const std::int64_t covered = covered_at(begin);
   const std::int64_t last = begin == 0 ? 0 : (begin < asked_ ? std::min(covered, asked_) : covered) - 1;
   slot = std::make_unique<Captured>();
-  Captured& made = *slot;
-  capture(made, [&] { submit_step(last, made); });
-  made.last_position = last;
-  made.bindings = bindings(nullptr);
-  made.graph->require(made.bindings);
-  return made;
+  capture(*slot, nullptr, last);
+  slot->last_position = last;
+  return *slot;
 }
 
 Runner::Prompt& Runner::prompt_of(std::int64_t padded) {
@@ -168,18 +120,15 @@ Runner::Prompt& Runner::prompt_of(std::int64_t padded) {
   if (slot) return *slot;
   slot = std::make_unique<Prompt>();
   ops::Context& context = session_.context();
-  slot->ids = context.empty(DType::i64, {session_.batch(), padded});
-  slot->rows = context.empty(DType::i32, {1});
-  slot->last = context.empty(DType::i64, {1});
+  slot->tensors = {.ids = context.empty(DType::i64, {session_.batch(), padded}),
+                   .rows = context.empty(DType::i32, {1}),
+                   .last = context.empty(DType::i64, {1})};
   return *slot;
 }
 
 Runner::Prompt& Runner::captured_prompt(std::int64_t padded) {
   Prompt& prompt = prompt_of(padded);
-  if (prompt.captured.graph) return prompt;
-  capture(prompt.captured, [&] { submit_prompt(prompt, prompt.captured); });
-  prompt.captured.bindings = bindings(&prompt);
-  prompt.captured.graph->require(prompt.captured.bindings);
+  if (!prompt.captured.graph) capture(prompt.captured, &prompt, 0);
   return prompt;
 }
 
@@ -194,7 +143,7 @@ void Runner::prefill(const HostTensor& ids, bool padded) {
   if (submission_ == Submission::eager && !padded) {
     hidden_ = session_.run(ids);
     logits_ = session_.last_logits(hidden_);
-    choose(logits_);
+    choose_token(session_.context(), logits_, token_);
     return;
   }
   TW_CHECK(session_.length() == 0);
@@ -213,33 +162,32 @@ void Runner::prefill(const HostTensor& ids, bool padded) {
   const auto real = static_cast<std::int32_t>(rows);
   const std::int64_t last = rows - 1;
   runtime::Stream& stream = session_.stream();
-  write(stream, prompt.ids, filled.data(), filled.size() * sizeof filled[0]);
-  write(stream, prompt.rows, &real, sizeof real);
-  write(stream, prompt.last, &last, sizeof last);
+  write(stream, prompt.tensors.ids, filled.data(), filled.size() * sizeof filled[0]);
+  write(stream, prompt.tensors.rows, &real, sizeof real);
+  write(stream, prompt.tensors.last, &last, sizeof last);
 
   if (graph)
     replay(prompt.captured, &prompt);
   else
-    submit_prompt(prompt, prompt.captured);
+    prompt.captured.out = submit(&prompt, 0);
   session_.skip(rows);
-  hidden_ = prompt.captured.hidden.slice(1, 0, rows);
-  logits_ = prompt.captured.logits;
+  hidden_ = prompt.captured.out.hidden.slice(1, 0, rows);
+  logits_ = prompt.captured.out.logits;
 }
 
 void Runner::step() {
   session_.check_room(1);
   const std::int64_t begin = session_.length();
+  PassOutput out;
   if (submission_ == Submission::graph) {
     Captured& captured = captured_step(begin);
     replay(captured, nullptr);
-    hidden_ = captured.hidden;
-    logits_ = captured.logits;
+    out = captured.out;
   } else {
-    Captured now;
-    submit_step(begin, now);
-    hidden_ = std::move(now.hidden);
-    logits_ = std::move(now.logits);
+    out = submit(nullptr, begin);
   }
+  hidden_ = std::move(out.hidden);
+  logits_ = std::move(out.logits);
   session_.skip(1);
 }
 

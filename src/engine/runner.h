@@ -9,15 +9,13 @@
 #include <span>
 #include <vector>
 
+#include "engine/pass.h"
 #include "engine/session.h"
 #include "runtime/capture/graph.h"
 
 namespace tilewright::engine {
 
 enum class Submission { eager, graph };
-
-// Positions that a captured prompt pass is padded to: 16, 32, 64, 128, 256, then multiples of 256.
-std::int64_t prefill_bucket(std::int64_t rows);
 
 class Runner {
  public:
@@ -68,10 +66,8 @@ class Runner {
  private:
   struct Captured;
   struct Prompt;
-  void choose(const ops::Tensor& logits);
-  void submit_step(std::int64_t begin, Captured& to);
-  void submit_prompt(const Prompt& prompt, Captured& to);
-  void capture(Captured& to, const std::function<void()>& pass);
+  PassOutput submit(const Prompt* prompt, std::int64_t begin);
+  void capture(Captured& to, const Prompt* prompt, std::int64_t begin);
   void replay(Captured& captured, const Prompt* prompt);
   std::vector<runtime::Binding> bindings(const Prompt* prompt) const;
   Captured& captured_step(std::int64_t begin);

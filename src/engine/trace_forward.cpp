@@ -3,24 +3,11 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "engine/observed.h"
 #include "ops/core/derive/trace.h"
 
 namespace tilewright::engine {
 namespace {
-
-// Sets the context's observer for as long as it lives.
-class Watched {
- public:
-  Watched(ops::Context& context, ops::Observer& observer) : context_(context), before_(context.observer()) {
-    context.set_observer(&observer);
-  }
-  ~Watched() { context_.set_observer(before_); }
-  Watched(const Watched&) = delete;
-
- private:
-  ops::Context& context_;
-  ops::Observer* before_;
-};
 
 class CallCollector : public opgraph::GraphTracer {
  public:
@@ -64,7 +51,7 @@ void run_pass(Session& session, const TracedPass& pass, ops::Observer& observer)
   ops::Tensor token;
   if (decode) token = whole(ids);
   {
-    const Watched watched(session.context(), observer);
+    const Observed observed(session.context(), &observer);
     token = decode ? whole(token) : whole(ids);
   }
   session.read_token(token);
