@@ -99,7 +99,6 @@ void bisect(const Options& options) {
 void dump(const Options& options) {
   Loaded loaded(options, "capture dump", options.seq);
   engine::Runner runner(loaded.session, engine::Submission::graph);
-  const bool decode = options.regime == "decode";
   runner.begin(1, options.seq + 1);
   runner.prepare(options.seq, options.seq + 1);
   const runtime::ExecutableGraph& graph =
