@@ -11,6 +11,10 @@
 #include "base/mapped_file.h"
 
 namespace tilewright::report {
+
+// Defined in the programs that know it (cmake/source_commit.cmake), else null.
+__attribute__((weak)) const char* linked_source_commit();
+
 namespace {
 
 std::string now_utc() {
@@ -45,12 +49,14 @@ std::vector<std::string> command_line() {
 
 std::string tool_version() { return TILEWRIGHT_VERSION; }
 
+std::string source_commit() { return linked_source_commit ? linked_source_commit() : ""; }
+
 Json envelope(const Report& report) {
   return {{"kind", report.kind},
           {"schema", "tilewright-report"},
           {"version", kEnvelopeVersion},
           {"command", command_line()},
-          {"tool", {{"name", "tilewright"}, {"version", tool_version()}}},
+          {"tool", {{"name", "tilewright"}, {"version", tool_version()}, {"commit", source_commit()}}},
           {"machine", machine()},
           {"seeds", report.seeds},
           {"created", now_utc()},

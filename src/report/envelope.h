@@ -18,8 +18,8 @@ struct Report {
   Json result = Json::object();                // the fields an issue lists
 };
 
-// Fills in command (this process's, word by word), tool (name, version), machine (processor, instruction set, threads,
-// memory, system) and the time of creation (UTC, ISO 8601).
+// Fills in command (this process's, word by word), tool (name, version, commit), machine (processor, instruction set,
+// threads, memory, system) and the time of creation (UTC, ISO 8601).
 Json envelope(const Report& report);
 
 // Writes an envelope as a whole file; bytes that are not UTF-8 are replaced. Throws Error if the file cannot be written.
@@ -28,5 +28,9 @@ void write_report(const std::filesystem::path& path, const Report& report);
 
 // This program's version: "0.1.0".
 std::string tool_version();
+
+// The commit of the source tree that this program was built from, "+changes" behind it where files differed from it;
+// empty outside of a repository.
+std::string source_commit();
 
 }  // namespace tilewright::report

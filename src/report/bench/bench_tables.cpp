@@ -57,8 +57,8 @@ class Printer {
   std::string text() {
     facts(header_facts(report_));
     if (report_.smoke) smoke(*report_.smoke);
-    if (!report_.steps.empty()) steps();
     if (!report_.incomplete.empty()) fact("INCOMPLETE", report_.incomplete, Style::bad);
+    if (!report_.steps.empty()) steps();
     if (report_.has_bench && report_.cases.empty()) paragraph("No case was measured.");
     for (const BenchCase& one : report_.cases) bench_case(one);
     if (!report_.warnings.empty()) {
