@@ -9,7 +9,7 @@ namespace tilewright::cli {
 namespace {
 
 constexpr int kWidth = 100;
-constexpr int kLabel = 11;
+constexpr int kLabel = 14;
 
 std::string line(const char* label, const std::string& text) {
   if (text.empty()) return {};
@@ -59,19 +59,17 @@ std::string check_text(const engine::CaptureCheck& check) {
   for (const engine::PassReport& pass : check.passes)
     if (pass.failure) out += fmt::format("\n{} cannot be captured\n", pass.name) + failure_text(*pass.failure);
 
-  report::Table mitigations({{"mitigation"}, {"state"}, {"why"}});
+  out += "\nmitigations\n";
   for (const engine::Mitigation& m : check.mitigations)
-    mitigations.add_row({m.name, engine::mitigation_state_name(m.state), m.reason});
-  out += "\n" + mitigations.text(kWidth);
+    out += line(engine::mitigation_state_name(m.state), m.name + ": " + m.reason);
 
   if (!check.target.empty()) {
     out += fmt::format("\non {}: known rules, not measured\n", check.target);
     if (check.findings.empty()) out += "  none concerns this pass\n";
-    report::Table rules({{"rule"}, {"there it"}, {"first at"}, {"calls", Align::right}, {"why"}});
     for (const engine::TargetFinding& f : check.findings)
-      rules.add_row({f.rule, f.certain ? "breaks" : "may break", f.op + (f.path.empty() ? "" : ", " + f.path),
-                     std::to_string(f.calls), f.reason});
-    if (!check.findings.empty()) out += rules.text(kWidth);
+      out += line(f.certain ? "breaks" : "may break",
+                  fmt::format("{} ({} {}, first {}{}): {}", f.rule, f.calls, f.calls == 1 ? "call" : "calls", f.op,
+                              f.path.empty() ? "" : " in " + f.path, f.reason));
   }
   return out + fmt::format("\nverdict: {}\n", check.capturable() ? "capturable" : "not capturable");
 }

@@ -24,7 +24,7 @@ namespace {
 using runtime::ErrorCode;
 
 constexpr int kWidth = 100;
-constexpr int kLabel = 10;
+constexpr int kLabel = 11;
 
 struct Options {
   std::string code;

@@ -118,8 +118,15 @@ void Decoder::rotate_for_length(Context& context, State& state, std::int64_t beg
   const RotaryTable table = rotary_table(config_, inverse_frequencies(config_, length), begin, rows, weights_.dtype);
   const std::size_t offset = static_cast<std::size_t>(begin * config_.head_dim) * dtype_size(weights_.dtype);
   runtime::Stream& stream = context.stream();
-  stream.copy_from_host(state.tensors[kCos].tensor.memory(), offset, table.cos.bytes.data(), table.cos.bytes.size());
-  stream.copy_from_host(state.tensors[kSin].tensor.memory(), offset, table.sin.bytes.data(), table.sin.bytes.size());
+  try {
+    stream.copy_from_host(state.tensors[kCos].tensor.memory(), offset, table.cos.bytes.data(), table.cos.bytes.size());
+    stream.copy_from_host(state.tensors[kSin].tensor.memory(), offset, table.sin.bytes.data(), table.sin.bytes.size());
+  } catch (const Error& error) {  // a capture refuses the copy; the runtime knows launches only, and this is none
+    ErrorText text = error.text();
+    text.where =
+        fmt::format("{}, dynamic scaling beyond {} positions, {}", kRotaryPath, config_.max_positions, text.where);
+    fail(std::move(text));
+  }
 }
 
 Tensor Decoder::forward(Context& context, const Tensor& ids, State& state, std::int64_t begin) const {

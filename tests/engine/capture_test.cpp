@@ -125,6 +125,8 @@ TEST(CheckCapture, AScalingThatFollowsTheLengthIsRefused) {
   ASSERT_TRUE(last.failure);
   EXPECT_TRUE((std::set<int>{107030, 107041, 107000}).count(last.failure->code)) << last.failure->code;
   EXPECT_FALSE(last.failure->likely);
+  EXPECT_NE(last.failure->where.find("rotary_emb, dynamic scaling beyond 16"), std::string::npos)
+      << last.failure->where;
   EXPECT_FALSE(last.failure->name.empty() || last.failure->cause.empty() || last.failure->fix.empty());
   EXPECT_EQ(check.mitigations[1].state, engine::Mitigation::State::refused);
   engine::GenerateRequest request{.prompt = {1, 2, 3}, .max_new_tokens = 20};

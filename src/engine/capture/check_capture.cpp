@@ -55,7 +55,7 @@ std::vector<Mitigation> mitigations(const CaptureCheck& check, const opgraph::Op
 
   if (const CaptureFailure* copy = failure_in(check, {kCaptureModeNotSupport, 107041, kInvalidParameter}))
     add("rotary cos/sin computed once", State::refused,
-        fmt::format("the host copies in the midst of a pass (after {}): a scaling that follows the length is "
+        fmt::format("the host copies in the midst of a pass ({}): a scaling that follows the length is "
                     "computed anew beyond its table",
                     copy->where));
   else if (const int rows = count(step, nullptr, "rotary_emb"))
