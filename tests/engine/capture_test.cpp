@@ -117,6 +117,15 @@ TEST(CheckCapture, ModelsAreCapturable) {
     }
 }
 
+TEST(CheckCapture, NothingIsComparedWhereNothingIsComputed) {
+  engine::SessionOptions options = options_for(test_model("qwen3-base"));
+  options.device = "null";
+  Session session(program(), options);
+  const engine::CaptureCheck check = engine::check_capture(session, {});
+  EXPECT_TRUE(check.capturable());
+  for (const auto& pass : check.passes) EXPECT_FALSE(pass.compared);
+}
+
 TEST(CheckCapture, AScalingThatFollowsTheLengthIsRefused) {
   Session session(program(), options_for(test_model("qwen3-dynamic")));
   const engine::CaptureCheck check = engine::check_capture(session, {});

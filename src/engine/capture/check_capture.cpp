@@ -134,6 +134,7 @@ bool CaptureCheck::capturable() const {
 }
 
 CaptureCheck check_capture(Session& session, const CaptureCheckOptions& options) {
+  TW_CHECK(options.prompt >= 1 && options.prompt + kRuns < nn::kBucket);
   if (session.chains())
     fail({.what = "found chains cannot be captured: they hold launches back",
           .where = "--fuse found",

@@ -28,7 +28,7 @@ struct CaptureCheck {
 };
 
 struct CaptureCheckOptions {
-  std::int64_t prompt = 8;   // tokens
+  std::int64_t prompt = 8;   // tokens, 1 to 200
   std::int64_t context = 0;  // positions that decoding may reach; 0: the model's, at most 4,096
   int timed_replays = 20;    // of the decode step and the prompt
   std::string target = {};   // also says what else would break there

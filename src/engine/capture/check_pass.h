@@ -41,7 +41,7 @@ struct PassReport {
   double capture_s = 0, instantiate_s = 0;
   std::vector<double> replay_s;  // each timed replay
   double median_s = 0;
-  bool compared = false, equal = false;  // with the eager runs, bit for bit
+  bool compared = false, equal = false;  // with the eager runs, bit for bit; where the device computes
 };
 
 // Runs the pass eagerly at both positions, captures it at the first in global mode, replays it at both and compares.
