@@ -1,2 +1,2 @@
-set(libraries tw_backends_host)
+set(libraries tw_backends_host_linear)
 set(labels linear sanitized_asan)

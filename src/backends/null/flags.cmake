@@ -1,0 +1,1 @@
+tilewright_part(${target} device "/null_device\\.cpp$" LINKS tw_runtime)
