@@ -29,6 +29,7 @@ demo: build
 	$(TILEWRIGHT) ask assets/bard --prompt "To be, or not" --max-new-tokens 60
 
 test: packages
+	-@tools/install_packages.sh browser
 	@tools/run_tests.sh
 
 bench: packages

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that building and testing need, if one is missing. Names them if it may not.
+# Installs the Debian packages that building and testing need, if one is missing. Names them if it may not. With the word
+# "browser": the one that pages are tested in; without it those tests are shown as not run.
 set -euo pipefail
 packages=(
   g++ cmake ninja-build make git pkg-config
   nlohmann-json3-dev libsimdjson-dev libcli11-dev libfmt-dev libpcre2-dev libutf8proc-dev libgtest-dev libbenchmark-dev
   clang-14 libclang-rt-14-dev clang-format-14 llvm-19-dev
 )
+[ "${1:-}" = browser ] && packages=(chromium)
 missing=()
 for p in "${packages[@]}"; do
   [ "$(dpkg-query -W -f='${Status}' "$p" 2>/dev/null)" = "install ok installed" ] || missing+=("$p")
