@@ -1,149 +1,65 @@
-// The engine beside its peers: the same shapes, dtype (bf16) and threads, arms interleaved round by round. A peer that
-// is not installed is named with the way to get it. Weights are random and differ between arms: outputs are not
+// The engine's arms beside its peers: the same shapes, dtype (bf16) and threads, taking turns round by round. A peer
+// that is not installed is named with the way to get it. Weights are random and differ between arms: outputs are not
 // compared here, `tilewright check` does that.
+#include "peers/peers.h"
+
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <memory>
-#include <sstream>
+#include <cstdlib>
 
 #include "base/cpu.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "measure/statistics.h"
 #include "report/envelope.h"
 #include "report/table.h"
-#include "support/child.h"
-#include "support/model_run.h"
+#include "support/arm_run.h"
+#include "support/temporary_folder.h"
 
 namespace {
 
 using namespace tilewright;
+using bench::Absent;
+using bench::Peer;
+using bench::PeerOptions;
+using bench::Regime;
 
 struct Options {
   std::vector<std::string> shapes = {"Qwen3-0.6B", "Qwen3-1.7B"};
-  std::vector<std::string> regimes = {"prefill 16", "prefill 128", "prefill 512", "decode 128 64"};
-  std::string peers_directory = "build/peers", torch_script = "bench/peers/torch_peer.py", python = "python3";
-  std::string device = "host", report_file;
-  int threads = 2, rounds = 10;
-  bool torch_compile = false, torch_f32 = false, no_torch = false, no_llama = false;
+  std::vector<std::string> regimes = {"prefill 128", "prefill 512", "decode 64 64", "decode 32 4096"};
+  std::vector<std::string> arms = {"eager", "fused", "fused+graph"};
+  std::string device = "host", fuse = "all", report_file;
+  int rounds = 10;
+  PeerOptions peers;
 };
 
-struct Regime {
-  std::string text;
-  bool decode = false;
-  int tokens = 0, context = 0;
-};
-Regime parse_regime(const std::string& text) {
-  std::istringstream words(text);
-  std::string kind;
-  Regime regime{.text = text};
-  words >> kind >> regime.tokens;
-  regime.decode = kind == "decode";
-  if ((kind != "decode" && kind != "prefill") || regime.tokens < 1 || (regime.decode && !(words >> regime.context)))
-    fail({.what = "not a regime",
-          .where = text,
-          .expected = "\"prefill TOKENS\" or \"decode TOKENS CONTEXT\"",
-          .found = "",
-          .fix = ""});
-  return regime;
+// How many times the best peer the best arm must be, where this is stated of the instruction set and the regime.
+std::optional<double> bar_of(const std::string& shape, const Regime& regime) {
+  const bool small = shape == "Qwen3-0.6B", avx512 = active_isa() >= IsaLevel::avx512;
+  if (shape != "Qwen3-0.6B" && shape != "Qwen3-1.7B") return {};
+  if (regime.decode && regime.context == 64) return avx512 ? (small ? 1.15 : 1.1) : (small ? 1.25 : 1.15);
+  if (regime.decode && regime.context == 4096) return avx512 ? 2 : 1.5;
+  if (!regime.decode && (regime.tokens == 128 || regime.tokens == 512)) {
+    if (active_isa() < IsaLevel::avx512_bf16) return 1.4;
+    return regime.tokens == 128 ? (small ? 1.2 : 1.25) : (small ? 1.5 : 1.25);
+  }
+  return {};
 }
 
-// One thing that runs a shape. Returns tokens per second; throws Error if it cannot.
-struct Arm {
-  std::string name, about;
-  std::function<double(const Regime&)> rate;
-};
-struct Absent {
-  std::string name, reason, how;
-};
-
-std::string text_of(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-Arm engine_arm(const Program& program, const Options& options, const std::string& shape, std::int64_t max_len) {
-  const auto run = std::make_shared<bench::ModelRun>(program, options.device, options.threads, shape, max_len);
-  return {"tilewright",
-          fmt::format("eager, {}, {} threads, {}", options.device, options.threads, isa_name(active_isa())),
-          [run](const Regime& regime) {
-            return regime.tokens / (regime.decode ? run->decode_seconds(regime.tokens, regime.context)
-                                                  : run->prefill_seconds(regime.tokens));
+Peer engine_arm(std::shared_ptr<const engine::LoadedModel> loaded, const engine::SessionOptions& session,
+                const Options& options, const std::string& name, const Regime& regime) {
+  const std::int64_t length = regime.decode ? regime.context + regime.tokens + 1 : regime.tokens;
+  const auto arm =
+      std::make_shared<bench::ArmRun>(std::move(loaded), session, bench::arm_kind(name), options.fuse, length);
+  if (regime.decode) arm->fill_cache();
+  return {name,
+          fmt::format("tilewright, {}, {} threads, {}, --fuse {}", options.device, options.peers.threads,
+                      isa_name(active_isa()), bench::arm_kind(name).fused ? options.fuse : "none"),
+          [arm](const Regime& wanted) {
+            return wanted.tokens / (wanted.decode ? arm->decode_seconds(wanted.tokens, wanted.context)
+                                                  : arm->prefill_seconds(wanted.tokens));
           }};
-}
-
-std::optional<Arm> llama_arm(const Options& options, const std::string& shape, std::vector<Absent>& absent) {
-  const std::filesystem::path directory = options.peers_directory;
-  const std::string program = (directory / "llama-bench").string(),
-                    model = (directory / (shape + "-bf16.gguf")).string();
-  for (const std::string& needed : {program, model})
-    if (!std::filesystem::exists(needed)) {
-      absent.push_back(
-          {"llama.cpp", "no " + needed, "tools/setup_peers.sh builds it (PyPI packages llama-cpp-python and gguf)"});
-      return {};
-    }
-  return Arm{
-      "llama.cpp", text_of(directory / "llama-bench.flags"), [=, threads = options.threads](const Regime& regime) {
-        std::vector<std::string> argv = {program, "-m", model, "-t", std::to_string(threads), "-r", "1", "-o", "json"};
-        const auto add = [&](std::initializer_list<std::string> more) { argv.insert(argv.end(), more); };
-        if (regime.decode)
-          add({"-p", "0", "-n", std::to_string(regime.tokens), "-d", std::to_string(regime.context)});
-        else
-          add({"-p", std::to_string(regime.tokens), "-n", "0"});
-        bench::Child child(argv);
-        const std::string out = child.read_all();
-        if (const int status = child.wait(); status != 0)
-          fail({.what = fmt::format("llama-bench ended with status {}", status),
-                .where = program,
-                .expected = "",
-                .found = "",
-                .fix = ""});
-        return parse_json(out, "llama-bench").at(0).at("avg_ts").get<double>();
-      }};
-}
-
-std::optional<Arm> torch_arm(const Options& options, const std::string& shape, const std::string& name,
-                             const std::vector<std::string>& more, std::vector<Absent>& absent) {
-  std::vector<std::string> argv = {options.python, options.torch_script, "--shape",
-                                   shape,          "--threads",          std::to_string(options.threads)};
-  argv.insert(argv.end(), more.begin(), more.end());
-  std::shared_ptr<bench::Child> child;
-  std::string first;
-  try {
-    child = std::make_shared<bench::Child>(argv);
-    first = child->read_line();
-  } catch (const Error& error) {
-    first.clear();
-  }
-  if (first.empty()) {
-    absent.push_back(
-        {name, options.python + " cannot run it",
-         "install the PyPI packages torch (a CPU build) and transformers in a virtual environment and give --python"});
-    return {};
-  }
-  const Json ready = parse_json(first, options.torch_script);
-  return Arm{name, ready.at("ready").get<std::string>() + ", " + ready.at("isa").get<std::string>(),
-             [child](const Regime& regime) {
-               child->write_line(regime.text);
-               const std::string line = child->read_line();
-               if (line.empty())
-                 fail({.what = "torch has ended", .where = "torch_peer.py", .expected = "", .found = "", .fix = ""});
-               const Json answer = parse_json(line, "torch_peer.py");
-               if (answer.contains("error"))
-                 fail({.what = answer["error"].get<std::string>(),
-                       .where = "torch_peer.py",
-                       .expected = "",
-                       .found = "",
-                       .fix = ""});
-               return regime.tokens / answer.at("seconds").get<double>();
-             }};
 }
 
 std::string interval_text(const measure::Estimate& e) {
@@ -151,16 +67,32 @@ std::string interval_text(const measure::Estimate& e) {
                     : fmt::format("{:.2f} [no claim]", e.value);
 }
 
-Json run_regime(const std::string& shape, const Regime& regime, const std::vector<Arm>& arms, int rounds,
-                report::Table& table) {
-  std::vector<std::vector<double>> rates(arms.size());
-  std::vector<std::string> failures(arms.size());
+Json ratio_json(const measure::Estimate& ratio) {
+  return {
+      {"value", ratio.value}, {"low", ratio.low()}, {"high", ratio.high()}, {"interval", ratio.interval.has_value()}};
+}
+
+// Samples of all rounds by arm, and why an arm has none.
+struct Samples {
+  std::vector<std::vector<double>> rates;
+  std::vector<std::string> failures;
+  // The one with the highest median of [begin, end), or end.
+  std::size_t best(std::size_t begin, std::size_t end) const {
+    std::size_t best = end;
+    for (std::size_t i = begin; i < end; ++i)
+      if (failures[i].empty() && (best == end || measure::median(rates[i]) > measure::median(rates[best]))) best = i;
+    return best;
+  }
+};
+
+Samples take_turns(const Regime& regime, const std::vector<Peer>& arms, int rounds) {
+  Samples samples{std::vector<std::vector<double>>(arms.size()), std::vector<std::string>(arms.size())};
   const auto sample = [&](std::size_t arm) {
-    if (!failures[arm].empty()) return 0.0;
+    if (!samples.failures[arm].empty()) return 0.0;
     try {
       return arms[arm].rate(regime);
     } catch (const std::exception& error) {
-      failures[arm] = error.what();
+      samples.failures[arm] = error.what();
       return 0.0;
     }
   };
@@ -168,36 +100,51 @@ Json run_regime(const std::string& shape, const Regime& regime, const std::vecto
   for (int round = 0; round < rounds; ++round)
     for (std::size_t i = 0; i < arms.size(); ++i) {
       const std::size_t arm =
-          (i + static_cast<std::size_t>(round)) % arms.size();  // nobody always runs behind the same one
-      rates[arm].push_back(sample(arm));
+          (i + static_cast<std::size_t>(round)) % arms.size();  // nobody always runs behind the same
+      samples.rates[arm].push_back(sample(arm));
     }
+  return samples;
+}
+
+// Rows of a regime. `own`: the first so many arms are the engine's; each peer's ratio is the best of them against it.
+Json report_regime(const std::string& shape, const Regime& regime, const std::vector<Peer>& arms, std::size_t own,
+                   const Samples& samples, report::Table& table, report::Table& bars) {
+  const std::size_t winner = samples.best(0, own), rival = samples.best(own, arms.size());
   Json rows = Json::array();
   for (std::size_t arm = 0; arm < arms.size(); ++arm) {
     Json row = {{"shape", shape}, {"regime", regime.text}, {"arm", arms[arm].name}};
-    if (!failures[arm].empty()) {
+    if (!samples.failures[arm].empty()) {
       table.add_row({shape, regime.text, arms[arm].name, "failed", ""});
-      row["failed"] = failures[arm];
-      fmt::print(stderr, "{} {} {}: {}\n", shape, regime.text, arms[arm].name, failures[arm]);
-    } else {
-      const measure::Estimate rate = measure::estimate_median(rates[arm]);
-      row["tok_s"] = rate.value;
-      row["best_tok_s"] = measure::highest(rates[arm]);
-      row["low"] = rate.low();
-      row["high"] = rate.high();
-      std::string ratio_text;
-      if (arm > 0 && failures[0].empty()) {
-        const measure::Estimate ratio = measure::estimate_ratio(rates[0], rates[arm]);
-        row["ratio"] = {{"value", ratio.value},
-                        {"low", ratio.low()},
-                        {"high", ratio.high()},
-                        {"rounds", rounds},
-                        {"interval", ratio.interval.has_value()}};
-        ratio_text = interval_text(ratio);
-      }
-      table.add_row({shape, regime.text, arms[arm].name,
-                     fmt::format("{:.1f} [{:.1f} .. {:.1f}]", rate.value, rate.low(), rate.high()), ratio_text});
+      row["failed"] = samples.failures[arm];
+      fmt::print(stderr, "{} {} {}: {}\n", shape, regime.text, arms[arm].name, samples.failures[arm]);
+      rows.push_back(std::move(row));
+      continue;
     }
+    const measure::Estimate rate = measure::estimate_median(samples.rates[arm]);
+    row["tok_s"] = rate.value;
+    row["best_tok_s"] = measure::highest(samples.rates[arm]);
+    row["low"] = rate.low();
+    row["high"] = rate.high();
+    std::string ratio_text;
+    if (arm >= own && winner < own) {
+      const measure::Estimate ratio = measure::estimate_ratio(samples.rates[winner], samples.rates[arm]);
+      row["ratio"] = ratio_json(ratio);
+      row["ratio"]["of"] = arms[winner].name;
+      ratio_text = interval_text(ratio);
+    }
+    table.add_row({shape, regime.text, arms[arm].name,
+                   fmt::format("{:.1f} [{:.1f} .. {:.1f}]", rate.value, rate.low(), rate.high()), ratio_text});
     rows.push_back(std::move(row));
+  }
+  if (winner < own && rival < arms.size()) {
+    const measure::Estimate ratio = measure::estimate_ratio(samples.rates[winner], samples.rates[rival]);
+    const double best = measure::highest(samples.rates[winner]) / measure::highest(samples.rates[rival]);
+    const std::optional<double> bar = bar_of(shape, regime);
+    bars.add_row({shape, regime.text, arms[winner].name, arms[rival].name, interval_text(ratio),
+                  fmt::format("{:.2f}", best), bar ? fmt::format("{:.2f}", *bar) : "",
+                  !bar                  ? ""
+                  : ratio.value >= *bar ? "met"
+                                        : "NOT MET"});
   }
   return rows;
 }
@@ -205,34 +152,40 @@ Json run_regime(const std::string& shape, const Regime& regime, const std::vecto
 int run(const Options& options) {
   const Program program;
   std::vector<Regime> regimes;
-  std::int64_t max_len = 1;
-  for (const std::string& text : options.regimes) {
-    regimes.push_back(parse_regime(text));
-    max_len = std::max<std::int64_t>(max_len, regimes.back().tokens + regimes.back().context);
-  }
+  for (const std::string& text : options.regimes) regimes.push_back(bench::parse_regime(text));
   const CpuInfo cpu = cpu_info();
   fmt::print("{}, {} ({} here at best), {} threads, bf16, {} rounds, tokens per second: median and 95 % interval\n",
-             cpu.model, isa_name(active_isa()), isa_name(detected_isa()), options.threads, options.rounds);
+             cpu.model, isa_name(active_isa()), isa_name(detected_isa()), options.peers.threads, options.rounds);
   std::fflush(stdout);
   std::vector<Absent> absent;
   Json rows = Json::array(), about = Json::object();
   using report::Align;
-  report::Table table({{"shape"}, {"regime"}, {"arm"}, {"tok/s", Align::right}, {"tilewright / it", Align::right}});
+  report::Table table({{"shape"}, {"regime"}, {"arm"}, {"tok/s", Align::right}, {"best arm / it", Align::right}});
+  report::Table bars({{"shape"},
+                      {"regime"},
+                      {"best arm"},
+                      {"best peer"},
+                      {"ratio", Align::right},
+                      {"of the best rounds", Align::right},
+                      {"bar", Align::right},
+                      {""}});
   for (const std::string& shape : options.shapes) {
     absent.clear();
-    std::vector<Arm> arms = {engine_arm(program, options, shape, max_len)};
-    const auto add = [&](std::optional<Arm> arm) {
-      if (arm) arms.push_back(std::move(*arm));
-    };
-    if (!options.no_llama) add(llama_arm(options, shape, absent));
-    if (!options.no_torch) add(torch_arm(options, shape, "torch", {}, absent));
-    if (options.torch_f32) add(torch_arm(options, shape, "torch f32", {"--dtype", "float32"}, absent));
-    if (options.torch_compile) add(torch_arm(options, shape, "torch.compile", {"--compile"}, absent));
-    for (const Arm& arm : arms) about[arm.name] = arm.about;
-    for (const Regime& regime : regimes)
-      for (Json& row : run_regime(shape, regime, arms, options.rounds, table)) rows.push_back(std::move(row));
+    const engine::SessionOptions session = bench::arm_options(shape, options.device, options.peers.threads);
+    const auto loaded = bench::load_for_arms(program, session);
+    const std::vector<Peer> peers = bench::find_peers(options.peers, shape, absent);
+    for (const Regime& regime : regimes) {
+      std::vector<Peer> arms;
+      for (const std::string& name : options.arms) arms.push_back(engine_arm(loaded, session, options, name, regime));
+      const std::size_t own = arms.size();
+      arms.insert(arms.end(), peers.begin(), peers.end());
+      for (const Peer& arm : arms) about[arm.name] = arm.about;
+      const Samples samples = take_turns(regime, arms, options.rounds);
+      for (Json& row : report_regime(shape, regime, arms, own, samples, table, bars)) rows.push_back(std::move(row));
+      fmt::print(stderr, "{} {} done\n", shape, regime.text);
+    }
   }
-  fmt::print("{}", table.text(120));
+  fmt::print("{}\n{}\n", table.text(140), bars.text(140));
   for (const auto& [name, text] : about.items()) fmt::print("{}: {}\n", name, text.get<std::string>());
   Json absent_json = Json::array();
   for (const Absent& a : absent) {
@@ -241,7 +194,8 @@ int run(const Options& options) {
   }
   if (!options.report_file.empty())
     report::write_report(options.report_file, {.kind = "peers",
-                                               .result = {{"threads", options.threads},
+                                               .result = {{"isa", std::string(isa_name(active_isa()))},
+                                                          {"threads", options.peers.threads},
                                                           {"rounds", options.rounds},
                                                           {"dtype", "bf16"},
                                                           {"rows", rows},
@@ -254,29 +208,38 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("The engine beside its peers");
+  PeerOptions& peers = options.peers;
+  CLI::App app("The engine's arms beside its peers");
   app.add_option("--shapes", options.shapes, "published shapes")->capture_default_str()->delimiter(',');
   app.add_option("--regimes", options.regimes, "\"prefill TOKENS\" or \"decode TOKENS CONTEXT\"")
       ->capture_default_str()
       ->delimiter(',');
+  app.add_option("--arms", options.arms, "the engine's arms")->capture_default_str()->delimiter(',');
+  app.add_option("--fuse", options.fuse, "switches of the fused arms")->capture_default_str();
   app.add_option("--rounds", options.rounds, "rounds; under 6 nothing is claimed")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
-  app.add_option("--threads", options.threads, "threads of every arm")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1024));
+  app.add_option("--threads", peers.threads, "threads of every arm")->capture_default_str()->check(CLI::Range(1, 1024));
   app.add_option("--device", options.device, "the engine's device")->capture_default_str();
-  app.add_option("--peers", options.peers_directory, "what tools/setup_peers.sh built")->capture_default_str();
-  app.add_option("--python", options.python, "python with torch and transformers")
+  app.add_option("--peers", peers.directory, "what tools/setup_peers.sh built")->capture_default_str();
+  app.add_option("--python", peers.python, "python with torch and transformers")
       ->envname("PYTHON")
       ->capture_default_str();
-  app.add_option("--torch-script", options.torch_script, "torch's driver")->capture_default_str();
-  app.add_flag("--torch-compile", options.torch_compile, "torch.compile, too (30 s a shape)");
-  app.add_flag("--torch-f32", options.torch_f32, "torch in f32, too");
-  app.add_flag("--no-torch", options.no_torch, "without torch");
-  app.add_flag("--no-llama", options.no_llama, "without llama.cpp");
+  app.add_option("--torch-script", peers.torch_script, "torch's driver")->capture_default_str();
+  app.add_option("--torch", peers.torch_modes,
+                 "torch's arms: eager, compile, frozen; with a dash and static, dynamic or f32 behind them, too")
+      ->capture_default_str()
+      ->delimiter(',');
+  app.add_option("--llama", peers.llama_modes, "llama.cpp's arms: fa (flash attention), nofa; with -nommap, too")
+      ->capture_default_str()
+      ->delimiter(',');
+  app.add_flag("--no-torch", peers.no_torch, "without torch");
+  app.add_flag("--no-llama", peers.no_llama, "without llama.cpp");
   app.add_option("--report-file", options.report_file, "write the rows as JSON");
   CLI11_PARSE(app, argc, argv);
+  // Nothing that an earlier run left in the user's cache counts.
+  const bench::TemporaryFolder cache;
+  ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);
   try {
     return run(options);
   } catch (const std::exception& error) {

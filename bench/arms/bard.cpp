@@ -30,7 +30,7 @@ void add_bard_rows(ArmsBench& bench) {
   std::vector<std::unique_ptr<ArmRun>> arms;
   std::vector<LimitsRun::Rated> rows;
   for (const ArmKind* kind : bench.kinds()) {
-    arms.push_back(std::make_unique<ArmRun>(loaded, options, *kind, bench.options.fuse, 0, kContext + kSteps + 1));
+    arms.push_back(std::make_unique<ArmRun>(loaded, options, *kind, bench.options.fuse, kContext + kSteps + 1));
     rows.push_back({{.what = row_name(*kind), .unit = "us", .unit_size = 1e-6, .bar = bar_of(*kind), .at_most = true},
                     [&run, arm = arms.back().get()] {
                       run.settle();

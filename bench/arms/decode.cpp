@@ -28,7 +28,7 @@ void add_decode_rows(ArmsBench& bench) {
         const std::string name = fmt::format("{} decode bf16 {} context {}", kind->name, model.name, context);
         if (!run.wants(name)) continue;
         if (!loaded) loaded = load_for_arms(bench.program, options);
-        ArmRun arm(loaded, options, *kind, bench.options.fuse, 0, context + model.steps + 1);
+        ArmRun arm(loaded, options, *kind, bench.options.fuse, context + model.steps + 1);
         arm.fill_cache();
         run.measure(
             {.what = name,

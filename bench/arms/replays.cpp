@@ -32,7 +32,7 @@ void add_replay_rows(ArmsBench& bench) {
       const bool replays = c.shape == bench.options.bard && run.wants_any({grown, other});
       if (!replays && !run.wants(share)) continue;
       if (!loaded) loaded = load_for_arms(bench.program, options);
-      ArmRun arm(loaded, options, *kind, bench.options.fuse, 0,
+      ArmRun arm(loaded, options, *kind, bench.options.fuse,
                  std::max<std::int64_t>(kContext + kRun, c.context + c.steps) + 1);
       run.record({.what = share, .unit = "%", .unit_size = 0.01, .bar = 5, .at_most = true}, run.options().rounds, [&] {
         run.settle();

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""torch eager through transformers as a peer of bench/peers: a Qwen3 of a published shape with random weights.
+"""torch through transformers as a peer of bench/peers: a Qwen3 of a published shape with random weights.
 
 It answers one line of JSON per line on stdin: first {"ready": ...}, then {"seconds": ...} for
     prefill TOKENS            one forward of TOKENS random ids on an empty cache, logits of the last row
-    decode STEPS CONTEXT      STEPS greedy steps after CONTEXT tokens (their prefill is not timed)
+    decode STEPS CONTEXT      STEPS greedy steps after CONTEXT positions (random values, written into the cache)
 A line that fails is answered with {"error": ...}. The first use of a regime is warmed up by a run of its own.
+
+--mode eager: as it is. compile: torch.compile with static shapes. frozen: the same with inductor's freezing, which
+packs the weights for its matrix kernels once. Compiled modes decode in a static cache, the only one whose shapes stay;
+eager in a dynamic one unless --cache static.
 """
 import argparse
 import json
@@ -38,7 +42,7 @@ def build(shape, dtype, attention):
                 parameter.fill_(1)
             else:
                 parameter.uniform_(-0.035, 0.035)
-    return model.eval()
+    return model.eval().requires_grad_(False)
 
 
 def main():
@@ -47,39 +51,67 @@ def main():
     parser.add_argument("--dtype", choices=["bfloat16", "float32"], default="bfloat16")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--attention", choices=["sdpa", "eager"], default="sdpa")
-    parser.add_argument("--compile", action="store_true", help="torch.compile the forward of prefill")
+    parser.add_argument("--mode", choices=["eager", "compile", "frozen"], default="eager")
+    parser.add_argument("--cache", choices=["dynamic", "static"])
     options = parser.parse_args()
+    compiled = options.mode != "eager"
+    static = (options.cache or ("static" if compiled else "dynamic")) == "static"
 
     import torch
     import transformers
+    from transformers import DynamicCache, StaticCache
     torch.set_num_threads(options.threads)
-    model = build(options.shape, getattr(torch, options.dtype), options.attention)
-    prefill_model = torch.compile(model, dynamic=False) if options.compile else model
+    dtype = getattr(torch, options.dtype)
+    model = build(options.shape, dtype, options.attention)
+    config = model.config
+    if options.mode == "frozen":
+        import torch._inductor.config
+        torch._inductor.config.freezing = True
+    forward = torch.compile(model, dynamic=False) if compiled else model
     generator = torch.Generator().manual_seed(1)
 
     def random_ids(count):
-        return torch.randint(0, model.config.vocab_size, (1, count), generator=generator)
+        return torch.randint(0, config.vocab_size, (1, count), generator=generator)
 
     @torch.inference_mode()
     def prefill(tokens):
         ids = random_ids(tokens)
         start = time.perf_counter()
-        prefill_model(input_ids=ids, use_cache=not options.compile, logits_to_keep=1)
+        out = forward(input_ids=ids, use_cache=not compiled, logits_to_keep=1)
+        out.logits[:, -1].argmax(-1).item()
         return time.perf_counter() - start
+
+    caches = {}
+
+    @torch.inference_mode()
+    def cache_of(steps, context):
+        # A static cache is made once per regime, so that a compiled forward finds its tensors where they were.
+        key = (steps, context)
+        if key not in caches:
+            cache = StaticCache(config=config, max_cache_len=context + steps) if static else DynamicCache(config=config)
+            shape = (1, config.num_key_value_heads, context, config.head_dim)
+            values = [torch.randn(shape, generator=generator).to(dtype) for _ in range(2)]
+            for layer in range(config.num_hidden_layers):
+                cache.update(values[0].clone(), values[1].clone(), layer)
+            if not static:
+                return cache
+            caches[key] = cache
+        for layer in caches[key].layers:
+            layer.cumulative_length.fill_(context)
+        return caches[key]
 
     @torch.inference_mode()
     def decode(steps, context):
-        out = model(input_ids=random_ids(context), use_cache=True, logits_to_keep=1)
-        cache, ids = out.past_key_values, out.logits[:, -1].argmax(-1, keepdim=True)
+        cache, ids = cache_of(steps, context), random_ids(1)
         start = time.perf_counter()
         for _ in range(steps):
-            out = model(input_ids=ids, past_key_values=cache, use_cache=True)
+            out = forward(input_ids=ids, past_key_values=cache, use_cache=True)
             ids = out.logits[:, -1].argmax(-1, keepdim=True)
             ids.item()  # every arm reads its tokens one by one
         return time.perf_counter() - start
 
-    print(json.dumps({"ready": f"torch {torch.__version__}, transformers {transformers.__version__}, {options.dtype}, "
-                               f"{options.attention} attention{', torch.compile' if options.compile else ''}",
+    print(json.dumps({"ready": f"torch {torch.__version__}, transformers {transformers.__version__}, {options.mode}, "
+                               f"{options.dtype}, {options.attention} attention, {'static' if static else 'dynamic'} cache",
                       "isa": torch.backends.cpu.get_cpu_capability(), "threads": torch.get_num_threads()}), flush=True)
     warm = set()
     for line in sys.stdin:
@@ -90,7 +122,7 @@ def main():
             run, numbers = {"prefill": prefill, "decode": decode}[words[0]], [int(word) for word in words[1:]]
             if tuple(words) not in warm:
                 warm.add(tuple(words))
-                run(*([min(numbers[0], 8), *numbers[1:]] if words[0] == "decode" else numbers))
+                run(*numbers)
             print(json.dumps({"seconds": run(*numbers)}), flush=True)
         except Exception as error:  # the peer's failure is the driver's news, not its end
             print(json.dumps({"error": f"{type(error).__name__}: {error}"}), flush=True)

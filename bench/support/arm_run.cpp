@@ -58,15 +58,14 @@ std::shared_ptr<const engine::LoadedModel> load_for_arms(const Program& program,
 }
 
 ArmRun::ArmRun(std::shared_ptr<const engine::LoadedModel> loaded, engine::SessionOptions options, const ArmKind& kind,
-               const std::string& fuse, std::int64_t prompt, std::int64_t length)
+               const std::string& fuse, std::int64_t length)
     : session_(std::move(loaded), with_fuse(std::move(options), kind, fuse)),
       runner_(session_, kind.submission),
       ids_(DType::i64, {1, length}) {
   for (std::int64_t i = 0; i < length; ++i)
     ids_.data<std::int64_t>()[i] = i * 7919 % session_.model().info().vocab_size;
-  session_.prepare(1, std::max<std::int64_t>(prompt, 1), length);
+  session_.prepare(1, length, length);
   runner_.begin(1, length);
-  runner_.prepare(prompt, length);
 }
 
 void ArmRun::rewind(std::int64_t position, std::int64_t token) {

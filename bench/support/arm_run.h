@@ -27,10 +27,10 @@ std::shared_ptr<const engine::LoadedModel> load_for_arms(const Program& program,
 
 class ArmRun {
  public:
-  // Room for `length` positions. `fuse`: switches of arms that are fused. What they capture for a prompt of `prompt`
-  // tokens (0: none) and for single tokens is captured here. `options`: those the model was loaded with.
+  // Room for `length` positions. `fuse`: switches of arms that are fused. Passes are captured when they are first run.
+  // `options`: those the model was loaded with.
   ArmRun(std::shared_ptr<const engine::LoadedModel> loaded, engine::SessionOptions options, const ArmKind& kind,
-         const std::string& fuse, std::int64_t prompt, std::int64_t length);
+         const std::string& fuse, std::int64_t length);
 
   engine::Session& session() { return session_; }
   engine::Runner& runner() { return runner_; }
