@@ -105,6 +105,7 @@ std::vector<std::pair<std::string, std::string>> ReportReader::items(const char*
 
 std::string ReportReader::any(const char* key) const {
   const ReportReader field = at(key);
+  if (field.value_.is_number_float()) return significant_text(field.value_.get<double>());
   return field.is_null() ? "" : value_text(field.value_);
 }
 

@@ -40,7 +40,7 @@ class ReportReader {
   }
   // The fields of an object as texts: texts as they are, other values as JSON.
   std::vector<std::pair<std::string, std::string>> items(const char* key) const;
-  // A field of any type as text.
+  // A field of any type as text; a number with four digits.
   std::string any(const char* key) const;
   template <typename T>
   std::optional<T> optional(const char* key, T (*read)(const ReportReader&)) const {

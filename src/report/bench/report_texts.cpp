@@ -34,9 +34,10 @@ std::string model_text(const ModelFacts& model) {
 std::string machine_text(const Fingerprint& m) {
   std::string load;
   for (const double one : m.load_average) load += fmt::format("{}{:.2f}", load.empty() ? "load " : " ", one);
-  return joined({m.cpu, m.isa, m.threads ? count_text(m.threads) + (m.threads == 1 ? " thread" : " threads") : "",
+  return joined({m.cpu, m.isa,
+                 m.threads.value_or(0) > 0 ? count_text(m.threads) + (m.threads == 1 ? " thread" : " threads") : "",
                  m.governor.empty() ? "" : "governor " + m.governor, load,
-                 m.memory ? bytes_text(m.memory) + " of memory" : "", m.system});
+                 m.memory.value_or(0) > 0 ? bytes_text(m.memory) + " of memory" : "", m.system});
 }
 
 std::string limits_text(const MeasuredLimits& l) {
