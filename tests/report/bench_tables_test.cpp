@@ -80,6 +80,7 @@ TEST(BenchTables, AWrongArmHasNoRatio) {
     EXPECT_EQ(text.find("7.654"), std::string::npos);
     EXPECT_NE(row_of(main_table(text, label), "fused+graph").find("wrong"), std::string::npos);
     EXPECT_NE(text.find("fused+graph: wrong"), std::string::npos);
+    EXPECT_EQ(text.find("→ fused+graph"), std::string::npos) << "its times are no savings";
   }
 }
 

@@ -144,7 +144,7 @@ class Printer {
     Table t(std::move(columns));
     for (const Arm& arm : one.arms) {
       std::vector<std::string> row = {one_line(arm.name), compact_text(arm.rate_median), compact_text(arm.rate_best),
-                                      ratio_cell(arm), short_percent(arm.limit_share)};
+                                      ratio_cell(arm), short_percent(arm.is_wrong() ? Number() : arm.limit_share)};
       if (has_latency) {
         const Latency none, &l = arm.latency ? *arm.latency : none;
         for (const Number& s : {l.ttft_s, l.tpot_s, l.p50_s, l.p99_s})
@@ -184,16 +184,20 @@ class Printer {
   }
 
   void differences(const BenchCase& one) {
-    if (one.differences.empty()) return;
     Table t({{"saved by"},
              {"whole", Align::right},
              {"kernels", Align::right},
              {"submission", Align::right},
              {"bubbles", Align::right},
              {"compile", Align::right}});
-    for (const Difference& d : one.differences)
+    bool any = false;
+    for (const Difference& d : one.differences) {
+      if (!is_shown(d, one)) continue;
+      any = true;
       t.add_row({one_line(d.from + " → " + d.to), seconds_text(d.whole_s), seconds_text(d.kernels_s),
                  seconds_text(d.submission_s), seconds_text(d.bubbles_s), seconds_text(d.compile_s)});
+    }
+    if (!any) return;
     out_ += "\n";
     table(t);
   }

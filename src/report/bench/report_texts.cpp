@@ -113,6 +113,12 @@ std::string ratio_cell(const Arm& arm) {
   return is_claimed(arm) ? out : out + " no\u00a0claim";
 }
 
+bool is_shown(const Difference& difference, const BenchCase& one) {
+  return std::none_of(one.arms.begin(), one.arms.end(), [&](const Arm& arm) {
+    return arm.is_wrong() && (arm.name == difference.from || arm.name == difference.to);
+  });
+}
+
 std::string ratio_base(const BenchCase& one) {
   for (const Arm& arm : one.arms)
     if (arm.ratio && !arm.ratio->against.empty()) return arm.ratio->against;

@@ -28,6 +28,8 @@ bool is_claimed(const Arm& arm);
 // "1.234 [1.201, 1.267]", followed by "no claim" where there is none; kNothing for an arm that may show no ratio. The
 // blank within the brackets is a no-break one.
 std::string ratio_cell(const Arm& arm);
+// Whether a difference is between arms that compute the same: one with a wrong arm says nothing.
+bool is_shown(const Difference& difference, const BenchCase& one);
 // What the ratios of a case are against: "eager".
 std::string ratio_base(const BenchCase& one);
 

@@ -44,7 +44,8 @@ std::string table(const CasePair& pair, bool absolute) {
                                        : *arm.change > 1 ? "good"
                                                          : "caution")};
     if (absolute)
-      for (const Arm* one : {arm.a, arm.b}) row.push_back({rate_text(one ? one->rate_median : Number())});
+      for (const Arm* one : {arm.a, arm.b})
+        row.push_back({rate_text(one && !one->is_wrong() ? one->rate_median : Number())});
     out.add_row(std::move(row));
   }
   return out.text();

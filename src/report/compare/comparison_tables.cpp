@@ -16,7 +16,7 @@ std::string described(const char* letter, const NamedReport& one) {
 
 std::string verdict_or_rate(const Arm* arm) {
   if (!arm) return "not there";
-  return arm->has_numbers() ? rate_text(arm->rate_median) : arm->status;
+  return arm->has_numbers() && !arm->is_wrong() ? rate_text(arm->rate_median) : verdict_text(*arm);
 }
 
 Table arm_table(const CasePair& pair, bool absolute) {

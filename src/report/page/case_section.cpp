@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "report/bench/report_texts.h"
 #include "report/charts/bar_chart.h"
 #include "report/charts/chart_style.h"
 #include "report/charts/markup.h"
@@ -69,15 +70,16 @@ std::string speed_table(const BenchCase& one, const std::string& json) {
     const std::string at = arm_path(json, i);
     const Ratio* ratio = arm.shown_ratio();
     const Number peak = arm.memory ? arm.memory->peak : Number();
-    table.add_row({words(arm.name),
-                   {rate_text(arm.rate_median), at + "/rate_median"},
-                   {rate_text(arm.rate_best), at + "/rate_best"},
-                   ratio_html(arm, at),
-                   {ratio_text(ratio ? ratio->best_of : Number()), ratio ? at + "/ratio/best_of" : ""},
-                   {percent_text(arm.limit_share), at + "/limit_share"},
-                   {bytes_text(peak), arm.memory ? at + "/memory/peak" : ""},
-                   {std::to_string(arm.seconds.size())},
-                   words(verdict_text(arm), verdict_css(arm))});
+    table.add_row(
+        {words(arm.name),
+         {rate_text(arm.rate_median), at + "/rate_median"},
+         {rate_text(arm.rate_best), at + "/rate_best"},
+         ratio_html(arm, at),
+         {ratio_text(ratio ? ratio->best_of : Number()), ratio ? at + "/ratio/best_of" : ""},
+         {percent_text(arm.is_wrong() ? Number() : arm.limit_share), arm.is_wrong() ? "" : at + "/limit_share"},
+         {bytes_text(peak), arm.memory ? at + "/memory/peak" : ""},
+         {std::to_string(arm.seconds.size())},
+         words(verdict_text(arm), verdict_css(arm))});
   }
   return table.text();
 }
@@ -139,6 +141,7 @@ std::string differences(const BenchCase& one, const std::string& json) {
   HtmlTable table("what each step saves", {"step", "whole", "kernels", "submission", "bubbles", "compile"});
   for (std::size_t i = 0; i < one.differences.size(); ++i) {
     const Difference& d = one.differences[i];
+    if (!is_shown(d, one)) continue;
     const std::string at = json + "/differences/" + std::to_string(i);
     std::vector<HtmlCell> row = {words(d.from + " → " + d.to)};
     const std::pair<const char*, Number> parts[] = {{"whole_s", d.whole_s},
