@@ -62,7 +62,7 @@ def measured(name, tokens, rate, base, rounds, limit_s, spread=0.01, near_tie=No
                      "bound_source": "1.5 × eager against eager with f32 activations, 32 positions",
                      "bitwise": True if name == "graph" else None, "tokens_compared": 32, "tokens_equal": 11 if wrong else 31 if near_tie else 32,
                      "verdict": verdict, "near_tie": near_tie} if base else None,
-        "seconds": seconds, "median_s": median, "best_s": best, "spread": [min(seconds), max(seconds)],
+        "seconds": seconds, "median_s": median, "best_s": best, "spread": statistics.quantiles(seconds, n=4, method="inclusive")[::2],
         "rate_median": tokens / median, "rate_best": tokens / best, "limit_share": limit_s / median, "ratio": None if wrong else ratio,
         "latency": {"ttft_s": tpot * 3.1, "tpot_s": tpot, "p50_s": tpot * 0.99, "p90_s": tpot * 1.05, "p99_s": tpot * 1.31},
         "once": {"load_s": 0.412, "compile_s": 0.035 if fused else 0.0, "tune_s": 0.0, "capture_s": 0.0031 if graph else None,
