@@ -161,7 +161,8 @@ bool Executor::run_from(StreamCore& stream, int worker) {
   bool worked = false;
   for (;;) {
     const std::uint64_t number = stream.current_.load(std::memory_order_acquire);
-    if (number == stream.head_.load(std::memory_order_acquire)) return worked;
+    const std::uint64_t head = stream.head_.load(std::memory_order_acquire);
+    if (number == head) return worked;
     Slot& slot = stream.slots_[number % StreamCore::kSlots];
     std::uint64_t ticket = slot.ticket.load(std::memory_order_acquire);
     if (!belongs_to(ticket, number)) continue;  // finished meanwhile
@@ -180,7 +181,8 @@ bool Executor::run_from(StreamCore& stream, int worker) {
     const bool from_above = !slot.ordered && worker % 2 == 1;
     const std::uint32_t block = from_above ? grid - 1 - slot.high.fetch_add(1, std::memory_order_relaxed)
                                            : slot.low.fetch_add(1, std::memory_order_relaxed);
-    prefetch(stream.slots_[(number + 1) % StreamCore::kSlots]);
+    // Not while it is being filled: that would take its lines from the thread that writes them.
+    if (number + 1 < head) prefetch(stream.slots_[(number + 1) % StreamCore::kSlots]);
     if (slot.kind == Slot::Kind::launch) {
       const HostCall call{.buffers = slot.addresses.data(),
                           .parameters = slot.parameters.data(),

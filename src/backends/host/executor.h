@@ -44,11 +44,11 @@ struct Slot {
   bool ordered = false;
   bool traced = false;
   HostFunction function = nullptr;
-  std::shared_ptr<EventCore> event;
-  std::uint64_t event_generation = 0;
-  std::shared_ptr<GraphProgram> program;
   std::array<void*, runtime::kMaxBufferArgs> addresses{};
   alignas(16) std::array<std::byte, runtime::kMaxParameterBytes> parameters{};
+  std::shared_ptr<EventCore> event;  // last: launches leave the lines of these alone
+  std::uint64_t event_generation = 0;
+  std::shared_ptr<GraphProgram> program;
 };
 
 inline constexpr std::uint32_t kMaxGrid = (1u << 24) - 1;

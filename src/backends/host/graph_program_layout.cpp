@@ -18,6 +18,7 @@ constexpr double kAloneNs = 150;            // a phase of less work than meeting
 constexpr std::uint32_t kMostUnits = 4096;  // of a node
 constexpr std::uint32_t kMostPhaseUnits = 0xffff;
 constexpr std::size_t kMostPhaseNodes = 0x4000;
+constexpr std::uint32_t kReplaysToWrap = 100;
 
 double nanoseconds(const runtime::Cost& cost) {
   const double rate = cost.unit == runtime::Unit::matrix ? kMatrixFlopsPerNs : kFlopsPerNs;
@@ -52,6 +53,12 @@ GraphProgram::GraphProgram(std::vector<Node> nodes, std::vector<std::vector<int>
   TW_CHECK(count == nodes_.size());
   records_ = std::vector<Block>(bytes / sizeof(Block) + 1);
   lay_out(phases);
+  if (phases_.empty()) return;
+  // As if the counters had run for long: they wrap early in every program's life, and not once in a blue moon.
+  replays_ = 0u - kReplaysToWrap;
+  lines_[0].done.store(replays_ * units_until_.back(), std::memory_order_relaxed);
+  const std::uint64_t phase = replays_ * static_cast<std::uint32_t>(phases_.size());
+  for (Line& line : lines_) line.share.store(phase << 32, std::memory_order_relaxed);
 }
 
 void GraphProgram::lay_out(const std::vector<std::vector<int>>& phases) {
