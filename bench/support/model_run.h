@@ -7,59 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "base/json.h"
 #include "engine/program.h"
+#include "measure/work.h"
 #include "models/core/decoder_model.h"
-#include "models/core/family.h"
 #include "ops/core/context.h"
 #include "tensor/host_tensor.h"
 
 namespace tilewright::bench {
 
-// What one forward of a decoder needs. Here and below, `shape` may be a model's directory instead of a published shape.
-class Work {
- public:
-  Work(const models::FamilyRegistry& families, const std::string& shape, DType dtype) : element_(dtype_size(dtype)) {
-    if (std::filesystem::is_directory(shape)) {
-      const std::filesystem::path path = std::filesystem::path(shape) / "config.json";
-      const Json json = read_json_file(path);
-      config = models::read_config(families.of_config(json, path.string()), json, path.string());
-    } else {
-      const auto sized = families.shape(shape);
-      config = models::read_config(*sized.family, parse_json(sized.shape->config, shape), shape);
-    }
-    for (int s = 0; s < nn::kSlots; ++s) {
-      const auto slot = static_cast<nn::Slot>(s);
-      const auto dims = nn::slot_shape(config, slot);
-      if (!dims || slot == nn::Slot::embedding || slot == nn::Slot::head) continue;
-      const double count = nn::is_layer_slot(slot) ? static_cast<double>(config.layers) : 1;
-      elements_ += count * static_cast<double>(dims->elements());
-      if (dims->rank() == 2) linear_ += count * static_cast<double>(dims->elements());
-    }
-    head_ = static_cast<double>(config.vocab_size * config.hidden_size);
-  }
+using measure::Work;
 
-  // Of a prompt of `tokens`: linear layers, the head for the last row, attention with the causal half.
-  double prefill_flops(double tokens) const {
-    return 2 * tokens * linear_ + 2 * head_ +
-           2 * tokens * tokens * static_cast<double>(config.layers * config.heads * config.head_dim);
-  }
-  // All weights held once; a head of its own beside the embedding table counts.
-  double weight_bytes() const { return static_cast<double>(element_) * (elements_ + head_ * (config.tied ? 1 : 2)); }
-  // Read for one token at `context` positions: every weight once (of an untied embedding table one row), keys and
-  // values.
-  double decode_bytes(double context) const {
-    return static_cast<double>(element_) *
-           (elements_ + head_ + 2 * context * static_cast<double>(config.layers * config.kv_heads * config.head_dim));
-  }
-
-  nn::DecoderConfig config;
-
- private:
-  std::size_t element_;
-  double elements_ = 0, linear_ = 0, head_ = 0;
-};
-
+// `shape`: a published shape or a model's directory.
 class ModelRun {
  public:
   ModelRun(const Program& program, const std::string& device, int threads, const std::string& shape,

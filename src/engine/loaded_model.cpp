@@ -16,4 +16,13 @@ LoadedModel::LoadedModel(const Program& program, const SessionOptions& options) 
   load_seconds_ = device_->now() - start;
 }
 
+LoadedModel::LoadedModel(const LoadedModel& other, DType dtype) : program_(other.program_), device_(other.device_) {
+  const double start = device_->now();
+  stream_ = device_->create_stream();
+  ops::Context context(program_.operators, *stream_);
+  model_ = other.model().converted(context, dtype);
+  device_->synchronize();
+  load_seconds_ = device_->now() - start;
+}
+
 }  // namespace tilewright::engine

@@ -28,6 +28,8 @@ class LoadedModel {
   // Returns when the weights are on the device. `options.fuse` and `fuse_file` are the sessions' business. Throws Error
   // as DeviceRegistry::open and load_model do. `program` must outlive it.
   LoadedModel(const Program& program, const SessionOptions& options);
+  // The model of another, converted to `dtype` on the same device. Throws Error if memory does not suffice.
+  LoadedModel(const LoadedModel& other, DType dtype);
 
   const Program& program() const { return program_; }
   runtime::Device& device() const { return *device_; }

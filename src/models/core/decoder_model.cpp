@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "hub/safetensors/checkpoint.h"
+#include "models/core/convert_weights.h"
 #include "models/core/dummy_weights.h"
 #include "models/core/weight_loader.h"
 #include "models/core/weight_placer.h"
@@ -11,6 +12,16 @@
 
 namespace tilewright::models {
 namespace {
+
+std::uint64_t weight_bytes(const nn::DecoderConfig& config, DType dtype) {
+  std::int64_t elements = 0;
+  for (int s = 0; s < nn::kSlots; ++s) {
+    const nn::Slot slot = static_cast<nn::Slot>(s);
+    if (const auto shape = nn::slot_shape(config, slot))
+      elements += shape->elements() * (nn::is_layer_slot(slot) ? config.layers : 1);
+  }
+  return static_cast<std::uint64_t>(elements) * dtype_size(dtype);
+}
 
 class DecoderModel : public Model {
  public:
@@ -47,6 +58,14 @@ class DecoderModel : public Model {
   void advance(ops::Context& context, nn::State& state, const ops::Tensor& by) const override {
     decoder_.advance(context, state, by);
   }
+  std::unique_ptr<Model> converted(ops::Context& context, DType dtype) const override {
+    const nn::DecoderConfig& c = decoder_.config();
+    const std::uint64_t bytes = weight_bytes(c, dtype);
+    require_memory_for_weights(context, bytes, fmt::format("{} in {}", c.family, dtype_name(dtype)));
+    auto out = std::make_unique<DecoderModel>(c, convert_weights(context, c, decoder_.weights(), dtype));
+    out->info_.weight_bytes = bytes;
+    return out;
+  }
 
  private:
   nn::Decoder decoder_;
@@ -68,16 +87,6 @@ std::vector<std::string> cut_layers(nn::DecoderConfig& config, const LoadOptions
   config.layers = *options.layers;
   config.windows.resize(static_cast<std::size_t>(config.layers));
   return {note};
-}
-
-std::uint64_t weight_bytes(const nn::DecoderConfig& config, DType dtype) {
-  std::int64_t elements = 0;
-  for (int s = 0; s < nn::kSlots; ++s) {
-    const nn::Slot slot = static_cast<nn::Slot>(s);
-    if (const auto shape = nn::slot_shape(config, slot))
-      elements += shape->elements() * (nn::is_layer_slot(slot) ? config.layers : 1);
-  }
-  return static_cast<std::uint64_t>(elements) * dtype_size(dtype);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct Family {
   std::function<nn::DecoderConfig(const Json& config, const std::string& where)> read_config;
   std::vector<WeightName> weight_names;
   std::vector<PublishedShape> shapes;
+  bool block_diffusion = false;  // generates by denoising blocks instead of token by token
 };
 
 class FamilyRegistry {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,9 @@ class Model {
   virtual ops::Tensor head(ops::Context& context, const ops::Tensor& hidden) const = 0;
   virtual void advance(ops::Context& context, nn::State& state, std::int64_t by) const = 0;
   virtual void advance(ops::Context& context, nn::State& state, const ops::Tensor& by) const = 0;
+  // The same model with its weights, as they are on the device, converted to `dtype`, and computing in it. Throws Error
+  // if memory does not suffice.
+  virtual std::unique_ptr<Model> converted(ops::Context& context, DType dtype) const = 0;
 };
 
 struct LoadOptions {

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -19,7 +20,7 @@ using CompileFunction = int (*)(const char* program_text, const char* level, con
                                 void* user);
 
 constexpr const char* kModule = "libtilewright_llvm.so";
-std::atomic<long> count{0};
+std::atomic<long> count{0}, nanoseconds{0};
 
 struct Module {
   CompileFunction compile = nullptr;
@@ -95,12 +96,17 @@ void accept(void* user, const void* bytes, std::size_t size, const char* what) {
 std::string compiler_version() { return TILEWRIGHT_TILE_COMPILER_VERSION; }
 std::string compiler_unavailable() { return module().compile ? std::string() : module().problem.what; }
 long compilations() { return count.load(std::memory_order_relaxed); }
+double compile_seconds() { return 1e-9 * static_cast<double>(nanoseconds.load(std::memory_order_relaxed)); }
 
 CompilerOutput compile_text(const std::string& program_text, const std::string& level, const std::string& options) {
   if (!module().compile) fail(module().problem);
   count.fetch_add(1, std::memory_order_relaxed);
   Received received;
+  const auto start = std::chrono::steady_clock::now();
   const int code = module().compile(program_text.c_str(), level.c_str(), options.c_str(), &accept, &received);
+  nanoseconds.fetch_add(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - start).count(),
+      std::memory_order_relaxed);
   if (code != 0 || received.output.object.empty())
     fail({.what = "the compiler refuses a tile program: " +
                   (received.error.empty() ? std::string("it gives no code") : received.error),

@@ -27,5 +27,7 @@ std::string compiler_unavailable();
 
 // How many programs this process has compiled.
 long compilations();
+// Seconds that it spent on them.
+double compile_seconds();
 
 }  // namespace tilewright::tile
