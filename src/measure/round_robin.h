@@ -19,7 +19,7 @@ struct Contestant {
 struct RoundPlan {
   int warmup = 2;  // iterations of each before the first round, not kept
   int rounds = 3;
-  std::function<void(int round)> before_round = {};  // also once more after the last, with `rounds`
+  std::function<void(int round)> before_round = {};                   // also once more after the last, with `rounds`
   std::function<void(int round, int contestant)> before_sample = {};  // round -1: warm-up
   std::function<bool()> stop = {};
 };

@@ -44,8 +44,8 @@ double Work::prefill_flops(double tokens, double batch) const {
 }
 
 double Work::prefill_bytes(double tokens, double batch) const {
-  return element_ *
-         (elements_ + head_ + 2 * batch * tokens * static_cast<double>(config.layers * config.kv_heads * config.head_dim));
+  return element_ * (elements_ + head_ +
+                     2 * batch * tokens * static_cast<double>(config.layers * config.kv_heads * config.head_dim));
 }
 
 double Work::weight_bytes() const { return element_ * (elements_ + head_ * (config.tied ? 1 : 2)); }
@@ -56,8 +56,8 @@ double Work::decode_bytes(double context, double batch) const {
 }
 
 double Work::decode_flops(double context, double batch) const {
-  return batch * (2 * linear_ + 2 * head_ +
-                  4 * context * static_cast<double>(config.layers * config.heads * config.head_dim));
+  return batch *
+         (2 * linear_ + 2 * head_ + 4 * context * static_cast<double>(config.layers * config.heads * config.head_dim));
 }
 
 }  // namespace tilewright::measure

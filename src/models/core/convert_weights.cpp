@@ -37,8 +37,8 @@ class Converter {
   // A matrix in the ordinary layout. `embedding` is the op that reads rows of packed ones.
   Tensor rows(const Tensor& matrix) {
     if (matrix.layout() == ops::Layout::strided) return matrix;
-    const Tensor all = ops::call(context_, kArange, {},
-                                 {{"start", std::int64_t{0}}, {"end", matrix.dim(0)}, {"dtype", DType::i64}});
+    const Tensor all =
+        ops::call(context_, kArange, {}, {{"start", std::int64_t{0}}, {"end", matrix.dim(0)}, {"dtype", DType::i64}});
     return ops::call(context_, kEmbedding, {matrix, all});
   }
 

@@ -1,0 +1,67 @@
+// Outputs of every arm are compared with eager's before any ratio: logits, teacher-forced on eager's tokens, and the
+// tokens themselves (issue of SPEC §4).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "measure/arm_run.h"
+
+namespace tilewright::measure {
+
+inline constexpr std::int64_t kJudgedPositions = 32;  // whose logits are compared
+
+// Thrown by the gate when it is interrupted.
+struct GateInterrupted {};
+
+class EqualityGate {
+ public:
+  // Runs the pass eagerly and fixes the bound for |logit - eager's logit|:
+  //   f32: 1e-4 · the largest |logit|;
+  //   f16, bf16: 1.5 × the largest difference between eager and eager with f32 activations on the same (rounded)
+  //   weights. For that the weights are converted on the device and freed again; if memory does not suffice, the bound
+  //   is 8 units of the dtype's rounding of the largest |logit|, and `bound_source` says so.
+  // All over the first 32 positions: decode: the prompt's last row and the steps behind it; prefill: the prompt's first
+  // rows, and its last. Throws Error if eager cannot run.
+  EqualityGate(ArmRun& eager, const Pass& pass, const std::shared_ptr<const engine::LoadedModel>& loaded,
+               const engine::SessionOptions& options, const std::atomic<bool>* interrupted = nullptr);
+
+  // Of eager itself: wrong if a logit is not finite.
+  const Equality& eager() const { return eager_; }
+
+  // Wrong: a logit is off by more than the bound, a token differs where eager's two best logits are further apart than
+  // the bound, or (graph arms) a logit differs in any bit from what the same kernels give launch by launch, on the
+  // prompt padded likewise. Near-tie: a token differs where they are not. Tokens of all steps are compared.
+  // `ungraphed`: the arm with the same kernels, for graph arms; else null. Throws Error if the arm cannot run.
+  Equality judge(ArmRun& arm, ArmRun* ungraphed) const;
+
+ private:
+  struct Position {
+    HostTensor logits;  // [batch, vocab] in compute dtype; empty behind the judged ones
+    std::int64_t place = 0;
+    std::vector<std::int64_t> tokens;  // the best by the arm, one a sequence
+    std::vector<double> gaps;          // eager: between the two best logits, one a sequence
+  };
+  using Positions = std::vector<Position>;
+  struct Worst {
+    double difference = 0;
+    std::int64_t place = -1;
+  };
+
+  // `padded`: as a graph's prompt; `steps`: at most so many; `gaps`: wanted.
+  Positions run(ArmRun& arm, const Positions* teacher, bool padded, std::int64_t steps, bool gaps) const;
+  Positions run_prompt(ArmRun& arm, bool padded, bool gaps) const;
+  static Position prompt_row(const HostTensor& all, std::int64_t row);
+  static Worst worst(const Positions& a, const Positions& b);
+  void fix_bound(const std::shared_ptr<const engine::LoadedModel>& loaded, const engine::SessionOptions& options);
+  void check_interrupt() const;
+
+  const Pass& pass_;
+  const std::atomic<bool>* interrupted_;
+  Positions reference_;
+  Equality eager_;
+};
+
+}  // namespace tilewright::measure
