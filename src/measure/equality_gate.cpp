@@ -18,7 +18,7 @@ constexpr double kFallbackUnits =
     8;  // roundings of the largest logit: two to four times what decoders of 28 layers show
 
 std::vector<float> floats(const HostTensor& tensor) {
-  std::vector<float> out(static_cast<std::size_t>(tensor.elements()));
+  std::vector<float> out(tensor.bytes.size() / dtype_size(tensor.dtype));  // none if there is no tensor
   const auto* narrow = tensor.data<std::uint16_t>();
   for (std::size_t i = 0; i < out.size(); ++i)
     out[i] = tensor.dtype == DType::f32    ? tensor.data<float>()[i]

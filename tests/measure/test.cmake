@@ -1,1 +1,0 @@
-set(libraries tw_measure)
