@@ -10,6 +10,7 @@
 #include "measure/pass.h"
 #include "models/model_fixture.h"
 #include "nn/decoder_weights.h"
+#include "tile/binary/compiler.h"
 
 namespace tilewright::test {
 namespace {
@@ -60,6 +61,7 @@ void plant(ops::Registry& registry, double factor) {
 }
 
 TEST(Bench, MeasuresAllArmsOfAModel) {
+  if (const std::string reason = tile::compiler_unavailable(); !reason.empty()) GTEST_SKIP() << reason;
   for (const DType dtype : {DType::f32, DType::bf16}) {
     BenchOptions options = options_of(bard(), dtype);
     options.gen = {6, 40};
@@ -106,6 +108,7 @@ TEST(Bench, MeasuresAllArmsOfAModel) {
 }
 
 TEST(Bench, PrefillCountsRealTokensAndComparesThePaddedPass) {
+  if (const std::string reason = tile::compiler_unavailable(); !reason.empty()) GTEST_SKIP() << reason;
   BenchOptions options = options_of(bard());
   options.regime = "prefill";
   options.seq = {5, 40};
@@ -210,6 +213,7 @@ TEST(Bench, WrongOptionsAreRefusedBeforeAnythingIsLoaded) {
 }
 
 TEST(Bench, AnInterruptLeavesWhatWasMeasured) {
+  if (const std::string reason = tile::compiler_unavailable(); !reason.empty()) GTEST_SKIP() << reason;
   BenchOptions options = options_of(bard());
   options.iters = 8;
   options.arms = {"eager", "fused"};
@@ -246,6 +250,7 @@ TEST(Bench, ADeviceThatComputesNothingIsMeasuredAndNotJudged) {
 }
 
 TEST(Bench, LimitsAndSharesAreOfTheSameRun) {
+  if (const std::string reason = tile::compiler_unavailable(); !reason.empty()) GTEST_SKIP() << reason;
   BenchOptions options = options_of(bard());
   options.read_limits = true;
   options.arms = {"eager", "fused+graph"};
