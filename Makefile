@@ -7,7 +7,7 @@ LAUNCHER := $(shell command -v ccache >/dev/null && echo -DCMAKE_CXX_COMPILER_LA
 .PHONY: help demo test build packages bench limits smol test-slow fuzz asan tsan format clean
 
 help:
-	@echo "make demo       install what is missing, build, ask the model that ships"
+	@echo "make demo       install what is missing, build, port the model that ships: smoke gate, four arms, a page"
 	@echo "make test       the same, and pass every test (sanitizers and fuzzers included)"
 	@echo "make build      build/release/tilewright"
 	@echo "make bench      build the benchmarks; make limits runs bench/limits"
@@ -26,7 +26,8 @@ build: packages
 	@ninja -C build/release -j $(JOBS) tilewright shipped_kernels
 
 demo: build
-	$(TILEWRIGHT) ask assets/bard --prompt "To be, or not" --max-new-tokens 60
+	$(TILEWRIGHT) port assets/bard --output-dir build/demo
+	@echo "the page lies at $(CURDIR)/build/demo/report.html"
 
 test: packages
 	-@tools/install_packages.sh browser

@@ -27,6 +27,7 @@ struct RunOptions {
   std::string stdin_path;                                    // instead of `input`
   std::string stdout_path;                                   // instead of collecting stdout
   std::function<void(pid_t, const std::string&)> on_output;  // called with what stdout holds so far
+  std::function<void(pid_t, const std::string&)> on_error;   // the same of stderr
   bool leave_after_first_output = false;                     // closes our end of its stdout, as `head` does
 };
 
@@ -67,6 +68,7 @@ inline Outcome run_program(const std::vector<std::string>& arguments, const RunO
       if (n > 0) {
         texts[i]->append(buffer, static_cast<std::size_t>(n));
         if (i == 0 && options.on_output) options.on_output(child, outcome.out);
+        if (i == 1 && options.on_error) options.on_error(child, outcome.err);
       }
       if (n <= 0 || (i == 0 && options.leave_after_first_output)) {
         close(watched[i].fd);

@@ -1,4 +1,4 @@
-set(libraries tw_base tw_tensor)
+set(libraries tw_base tw_tensor tw_report)
 set(timeout 300)
 add_dependencies(${target} tilewright)
 if(TARGET shipped_kernels)
