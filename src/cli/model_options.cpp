@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "cli/command_line.h"
 #include "cli/usage.h"
 #include "port/resolve_model.h"
@@ -16,15 +17,13 @@ namespace {
 
 constexpr int kMostThreads = 1024;
 
-// At most ten lines a second would be too few for a second's load: a line per percent that is overwritten.
 std::function<void(std::uint64_t, std::uint64_t)> loading_progress() {
   if (!isatty(STDERR_FILENO)) return {};
-  return [shown = -1](std::uint64_t done, std::uint64_t total) mutable {
-    const int percent = total ? static_cast<int>(100 * done / total) : 100;
-    if (percent == shown) return;
-    shown = percent;
-    std::fprintf(stderr, "\rloading %3d %%%s", percent, percent == 100 ? "\r\033[K" : "");
-    std::fflush(stderr);
+  auto progress = std::make_shared<Progress>(Progress::on_stderr(false));
+  progress->begin("loading");
+  return [progress](std::uint64_t done, std::uint64_t total) {
+    progress->update(done, total);
+    if (done >= total) progress->hide();
   };
 }
 
