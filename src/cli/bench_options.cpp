@@ -10,6 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/number_list.h"
 #include "cli/usage.h"
+#include "measure/arm.h"
 #include "report/bench/bench_tables.h"
 #include "report/table.h"
 
@@ -27,6 +28,16 @@ std::string step_complaint(const std::string& text, const std::vector<std::strin
                        near.empty() ? "" : "; did you mean " + near + "?");
   }
   return "";
+}
+
+std::string arms_complaint(const std::string& text) {
+  try {
+    measure::parse_arms(word_list(text));
+    return "";
+  } catch (const Error& error) {
+    const ErrorText& e = error.text();
+    return fmt::format("{}, found {}, expected {}{}", e.what, e.found, e.expected, e.fix.empty() ? "" : "; " + e.fix);
+  }
 }
 
 }  // namespace
@@ -55,7 +66,9 @@ void add_bench_options(CLI::App& parser, BenchFlags& flags, const std::vector<st
   command.add_option("--batch", flags.batch, "Sequences side by side, a list")
       .check(number_list_complaint)
       .show_default();
-  command.add_option("--arms", flags.arms, "What is compared: eager, graph, fused, fused+graph").show_default();
+  command.add_option("--arms", flags.arms, "What is compared: eager, graph, fused, fused+graph")
+      .check(arms_complaint)
+      .show_default();
   command.add_option("--warmup", flags.warmup, "Iterations of each arm that are not counted")
       .range(0, kMostRounds)
       .show_default();

@@ -115,13 +115,11 @@ void warn(BenchResult& out, const BenchOptions& o, const engine::LoadedModel& lo
     out.warnings.push_back("the processor's clock follows governor " + f.governor);
 }
 
-}  // namespace
-
-BenchResult run_bench(const Program& program, const BenchOptions& options) {
+RegimeChoice checked_regime(const Program& program, const BenchOptions& options) {
   check_options(options);
-  const std::vector<Arm> arms = parse_arms(options.arms);
+  parse_arms(options.arms);
   const Work stated = work_of(program, options.model, options.model.load.dtype);
-  const RegimeChoice choice =
+  RegimeChoice choice =
       choose_regime(options.regime, {.model = stated.name,
                                      .block_diffusion = stated.block_diffusion,
                                      .weight_bytes = static_cast<std::uint64_t>(stated.weight_bytes()),
@@ -129,7 +127,16 @@ BenchResult run_bench(const Program& program, const BenchOptions& options) {
   if (choice.regime == Regime::diffusion)
     refuse("diffusion is not measured yet", "--regime", "prefill or decode", "diffusion");
   check_lengths(options, choice.regime, stated);
+  return choice;
+}
 
+}  // namespace
+
+void check_bench_options(const Program& program, const BenchOptions& options) { checked_regime(program, options); }
+
+BenchResult run_bench(const Program& program, const BenchOptions& options) {
+  const RegimeChoice choice = checked_regime(program, options);
+  const std::vector<Arm> arms = parse_arms(options.arms);
   std::shared_ptr<const engine::LoadedModel> loaded = options.loaded;
   if (!loaded) {
     engine::SessionOptions model = options.model;

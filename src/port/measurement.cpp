@@ -48,6 +48,7 @@ bool was_interrupted(const Json& bench) {
 
 Measurement::Measurement(const Program& program, const MeasurementOptions& options, Progress& progress)
     : program_(program), options_(options), progress_(progress) {
+  measure::check_bench_options(program, options.bench);
   result_.incomplete = "nothing was measured";
   const engine::SessionOptions& model = options.bench.model;
   result_.model.dummy = !model.dummy_shape.empty();

@@ -23,7 +23,7 @@ struct MeasurementOptions {
 
 class Measurement {
  public:
-  // All must outlive it.
+  // All must outlive it. Throws Error as measure::check_bench_options does.
   Measurement(const Program& program, const MeasurementOptions& options, Progress& progress);
 
   // Why there is no gate for this model; empty if there is one. Random weights have no sense to judge.

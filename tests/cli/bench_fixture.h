@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -20,13 +21,15 @@ using hub::Scratch;
 
 inline const std::string kBardModel = TILEWRIGHT_SOURCE_DIR "/assets/bard";
 
-// `command MODEL --gen 4 …`: a second or less.
+// `command MODEL --gen 4 …`: a second or less. In f32, whose bound on an arm's outputs does not hang on so few tokens.
 inline std::vector<std::string> quick(const std::string& command, const std::string& model,
                                       const std::vector<std::string>& more = {}) {
   std::vector<std::string> out = {command};
   if (!model.empty()) out.push_back(model);
-  for (const char* word : {"--gen", "4", "--prompt-len", "4", "--warmup", "0", "--iters", "1", "--threads", "1"})
-    out.emplace_back(word);
+  const std::pair<const char*, const char*> usual[] = {{"--gen", "4"},   {"--prompt-len", "4"}, {"--warmup", "0"},
+                                                       {"--iters", "1"}, {"--threads", "1"},    {"--dtype", "f32"}};
+  for (const auto& [flag, value] : usual)
+    if (std::find(more.begin(), more.end(), flag) == more.end()) out.insert(out.end(), {flag, value});
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }
