@@ -76,6 +76,8 @@ void run(const Options& options) {
   const Program program;
   Progress progress(Progress::on_stderr(options.quiet));
   port::Measurement measurement(program, measured, progress);
+  progress.begin("load");
+  measurement.load();  // what is wrong here is an error like any other: there is nothing to report
   const std::string no_gate = options.skips("smoke") ? "--skip smoke" : measurement.no_gate();
   if (!no_gate.empty()) measurement.skip_gate(no_gate);
   std::vector<port::StepRecord> records;

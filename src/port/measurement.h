@@ -26,6 +26,9 @@ class Measurement {
   // All must outlive it. Throws Error as measure::check_bench_options does.
   Measurement(const Program& program, const MeasurementOptions& options, Progress& progress);
 
+  // Loads the model now. Throws Error; left to the gate and the arms, such an Error becomes what they found.
+  void load() { loaded(); }
+
   // Why there is no gate for this model; empty if there is one. Random weights have no sense to judge.
   std::string no_gate() const;
   void skip_gate(const std::string& why);
@@ -61,8 +64,8 @@ class Measurement {
 // How a benchmark's `result` ends a program: 130 interrupted, 1 if the gate failed or an arm is wrong or failed, else
 // 0.
 int exit_code_of(const Json& bench);
-// What a user must know of it in one line; empty if all is well: "the smoke gate failed (passage), nothing was
-// measured".
+// What a user must know of it in one line; empty if all is well: "the smoke gate failed, nothing was measured: passage
+// 8.31, at most 7.07".
 std::string trouble_of(const Json& bench);
 
 }  // namespace tilewright::port

@@ -86,6 +86,7 @@ TEST(Bench, MistakesAreFoundBeforeAnythingIsLoaded) {
   expect_error({"--gen", "5000"}, "--gen");
   expect_error({"--regime", "prefill", "--seq", "16,2000"}, "--seq");
   expect_error({"--regime", "diffusion"}, "diffusion");
+  expect_error({"--device", "hots"}, "host");
   for (const char* flag : {"--report-file", "--html", "--trace"}) expect_error({flag, "/nowhere/at/all"}, flag);
 }
 
@@ -94,7 +95,7 @@ TEST(Bench, AModelThatIsNotRightIsNotMeasured) {
   const std::string model = spoiled_bard(scratch), file = (scratch.path() / "r.json").string();
   const Outcome o = run_program(quick("bench", model, {"--report-file", file}));
   EXPECT_EQ(o.code, 1);
-  EXPECT_TRUE(contains(o.err, "smoke gate failed (")) << o.err;
+  EXPECT_TRUE(contains(o.err, "smoke gate failed, nothing was measured: ")) << o.err;
   const Json report = read_json_file(file);
   EXPECT_EQ(report["result"]["gate"]["smoke"]["passed"], false);
   EXPECT_TRUE(report["result"]["cases"].empty());

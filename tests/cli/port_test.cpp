@@ -104,7 +104,7 @@ TEST(Port, AFailedGateEndsItAndIsReported) {
   const std::string model = spoiled_bard(folder.scratch);
   const Outcome o = run_program(quick_port(model, folder.path));
   EXPECT_EQ(o.code, 1);
-  EXPECT_TRUE(contains(o.err, "smoke gate failed (")) << o.err;
+  EXPECT_TRUE(contains(o.err, "smoke gate failed, nothing was measured: ")) << o.err;
   const Json report = folder.report();
   EXPECT_EQ(status_of(report, "smoke"), "failed");
   EXPECT_EQ(status_of(report, "arms"), "not run");
