@@ -1,9 +1,10 @@
 #include "measure/bench.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 
 #include "base/error.h"
 #include "measure/case_run.h"
@@ -71,11 +72,18 @@ std::vector<Pass> passes_of(const BenchOptions& o, Regime regime, std::int64_t v
   return out;
 }
 
+std::string sentence(const nn::DecoderConfig& c, const models::ModelInfo& info) {
+  return fmt::format(
+      "{} decoder: {} layers, hidden size {}, {} heads with {} for keys and values of {}, vocabulary {}, "
+      "context {}",
+      info.family, info.layers, c.hidden_size, c.heads, c.kv_heads, c.head_dim, info.vocab_size, info.context);
+}
+
 void describe(BenchResult& out, const BenchOptions& o, const engine::LoadedModel& loaded, const Work& work) {
   const models::ModelInfo& info = loaded.model().info();
   out.model = {.name = work.name,
                .family = info.family,
-               .description = info.description,
+               .description = sentence(work.config, info),
                .dtype = std::string(dtype_name(info.dtype)),
                .layers = info.layers,
                .cut = info.layers < work.published_layers,
@@ -115,6 +123,36 @@ void warn(BenchResult& out, const BenchOptions& o, const engine::LoadedModel& lo
     out.warnings.push_back("the processor's clock follows governor " + f.governor);
 }
 
+using Loaded = std::shared_ptr<const engine::LoadedModel>;
+
+// An arm whose work faults takes its device with it: the others are measured on a new one.
+CaseOutcome run_on_sound_devices(CaseRequest request, Loaded& loaded, const std::function<Loaded()>& load) {
+  const std::vector<Arm> all = request.arms;
+  std::map<std::string, ArmResult> broken;
+  CaseOutcome out;
+  while (true) {
+    request.loaded = loaded;
+    out = run_case(request);
+    if (!out.lost) break;
+    request.loaded.reset();
+    loaded.reset();
+    loaded = load();
+    if (!out.lost_by) break;
+    const Arm culprit = request.arms[*out.lost_by];
+    broken[culprit.name()] = std::move(out.result.arms[*out.lost_by]);
+    request.arms.erase(request.arms.begin() + static_cast<std::ptrdiff_t>(*out.lost_by));
+    out.warnings.clear();
+    if (request.arms.empty()) {
+      out.result.arms.clear();
+      break;
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (const auto found = broken.find(all[i].name()); found != broken.end())
+      out.result.arms.insert(out.result.arms.begin() + static_cast<std::ptrdiff_t>(i), std::move(found->second));
+  return out;
+}
+
 RegimeChoice checked_regime(const Program& program, const BenchOptions& options) {
   check_options(options);
   parse_arms(options.arms);
@@ -137,15 +175,15 @@ void check_bench_options(const Program& program, const BenchOptions& options) { 
 BenchResult run_bench(const Program& program, const BenchOptions& options) {
   const RegimeChoice choice = checked_regime(program, options);
   const std::vector<Arm> arms = parse_arms(options.arms);
-  std::shared_ptr<const engine::LoadedModel> loaded = options.loaded;
-  if (!loaded) {
+  const auto load = [&] {
     engine::SessionOptions model = options.model;
     if (options.progress && !model.load.progress)
       model.load.progress = [&](std::uint64_t done, std::uint64_t total) {
         options.progress({"load", "", "", done, total});
       };
-    loaded = std::make_shared<const engine::LoadedModel>(program, model);
-  }
+    return std::make_shared<const engine::LoadedModel>(program, model);
+  };
+  std::shared_ptr<const engine::LoadedModel> loaded = options.loaded ? options.loaded : load();
   const Work work = work_of(program, options.model, loaded->model().info().dtype);
 
   BenchResult out;
@@ -154,7 +192,7 @@ BenchResult run_bench(const Program& program, const BenchOptions& options) {
   describe(out, options, *loaded, work);
   warn(out, options, *loaded);
   std::unique_ptr<LimitsHere> limits;
-  if (options.read_limits && loaded->device().kernel_family() == "host") {
+  if (options.read_limits && loaded->device().name().starts_with("host")) {
     if (options.progress) options.progress({"limits", "", "", 0, 0});
     try {
       limits = std::make_unique<LimitsHere>(loaded->device().threads());
@@ -164,8 +202,9 @@ BenchResult run_bench(const Program& program, const BenchOptions& options) {
   }
   for (const Pass& pass : passes_of(options, choice.regime, loaded->model().info().vocab_size)) {
     if (!out.incomplete.empty()) break;
-    CaseOutcome outcome = run_case(
-        {.pass = pass, .arms = arms, .loaded = loaded, .work = &work, .limits = limits.get(), .options = &options});
+    CaseOutcome outcome = run_on_sound_devices(
+        {.pass = pass, .arms = arms, .loaded = {}, .work = &work, .limits = limits.get(), .options = &options}, loaded,
+        load);
     out.incomplete = outcome.incomplete;
     for (std::string& warning : outcome.warnings)
       if (std::find(out.warnings.begin(), out.warnings.end(), warning) == out.warnings.end())

@@ -45,6 +45,7 @@ class CaseRun {
   bool alive(std::size_t i) const { return runs_[i] && out_.result.arms[i].status == ArmStatus::measured; }
   bool computes() const { return request_.loaded->device().computes(); }
   bool stop() const { return options_.interrupted && options_.interrupted->load(std::memory_order_relaxed); }
+  bool gone() const { return out_.lost; }
 
   void say(std::string_view stage, std::string_view arm, std::uint64_t done, std::uint64_t total) const {
     if (options_.progress) options_.progress({stage, label_, arm, done, total});
@@ -58,10 +59,20 @@ class CaseRun {
   void drop_failed(std::size_t i, const std::exception& e) {
     const ErrorText text = error_text(e);
     drop(i, ArmStatus::failed, text.what, text);
+    if (faulted()) lose(i);
+  }
+  // Faults of device work stay.
+  bool faulted() const {
     try {
       request_.loaded->device().synchronize();
-    } catch (const std::exception&) {  // what it left behind
+    } catch (const std::exception&) {
+      return true;
     }
+    return false;
+  }
+  void lose(std::optional<std::size_t> by) {
+    if (!out_.lost) out_.lost_by = by;
+    out_.lost = true;
   }
   void drop_all(ArmStatus status, const std::string& reason) {
     for (std::size_t i = 0; i < runs_.size(); ++i)
@@ -94,6 +105,7 @@ class CaseRun {
         runs_[i]->prepare(pass_);
       } catch (const std::exception& e) {
         drop_failed(i, e);
+        if (gone()) return false;
       }
     }
     for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -102,6 +114,7 @@ class CaseRun {
         counts_[i] = helper(request_.arms[i].ungraphed())->count(pass_);
       } catch (const std::exception& e) {
         drop_failed(i, e);
+        if (gone()) return false;
         continue;
       }
       const std::string refusal = helper(request_.arms[i].ungraphed())->refusal(counts_[i]);
@@ -128,6 +141,7 @@ class CaseRun {
               arm == Arm{} ? gate.eager() : gate.judge(*runs_[i], arm.graph ? helper(arm.ungraphed()) : nullptr);
         } catch (const std::exception& e) {
           drop_failed(i, e);
+          if (gone()) return false;
           continue;
         }
         if (result(i).equality->verdict == Verdict::wrong) drop(i, ArmStatus::wrong, result(i).equality->why);
@@ -139,6 +153,7 @@ class CaseRun {
       return interrupted("while comparing");
     } catch (const std::exception& e) {
       drop_all(ArmStatus::skipped, "eager does not run: " + error_text(e).what);
+      if (faulted()) lose({});
     }
     return false;
   }
@@ -157,8 +172,12 @@ class CaseRun {
                              }});
     }
     if (contestants.empty()) return true;
+    request_.loaded->device().trim();  // what comparing took
     RoundPlan plan{.warmup = options_.warmup, .rounds = options_.iters};
-    plan.stop = [this] { return stop(); };
+    plan.stop = [this] { return stop() || gone(); };
+    plan.failed = [&](int which) {
+      if (faulted()) lose(places[static_cast<std::size_t>(which)]);
+    };
     plan.before_round = [&](int round) {
       if (round == 1) note_memory(reserved_after_first_);
       read_limits();
@@ -180,6 +199,7 @@ class CaseRun {
       else
         result(places[k]).seconds = times.seconds[k];
     }
+    if (gone()) return false;
     note_memory(reserved_after_last_);
     if (!times.interrupted) return true;
     if (times.complete == 0) drop_all(ArmStatus::skipped, "interrupted");

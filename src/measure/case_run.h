@@ -23,6 +23,10 @@ struct CaseRequest {
 
 struct CaseOutcome {
   CaseResult result;
+  // The device keeps a fault and runs nothing any more. `lost_by`: place of the arm that brought it about; none: eager,
+  // when others were compared with it. The case should be run again on a new device without that arm.
+  bool lost = false;
+  std::optional<std::size_t> lost_by;
   std::string incomplete;  // empty: it is complete
   std::vector<std::string> warnings;
 };

@@ -42,6 +42,7 @@ class Turns {
       } catch (const std::exception& e) {
         out_.errors[at] = error_text(e);
         out_.seconds[at].clear();
+        if (plan_.failed) plan_.failed(static_cast<int>(at));
         continue;
       }
       if (std::isnan(round_[at])) {

@@ -21,7 +21,8 @@ struct RoundPlan {
   int rounds = 3;
   std::function<void(int round)> before_round = {};                   // also once more after the last, with `rounds`
   std::function<void(int round, int contestant)> before_sample = {};  // round -1: warm-up
-  std::function<bool()> stop = {};
+  std::function<bool()> stop = {};                                    // asked before each sample
+  std::function<void(int contestant)> failed = {};                    // it threw
 };
 
 struct RoundTimes {

@@ -181,6 +181,42 @@ TEST(Bench, AnArmThatFailsDoesNotStopTheOthers) {
   EXPECT_TRUE(result.any_failed());
 }
 
+// A fault of device work stays with the device: the other arms get a new one.
+TEST(Bench, AnArmThatBreaksItsDeviceDoesNotStopTheOthers) {
+  const Program planted([](ops::Registry& registry) {
+    registry.add_candidate(
+        "rms_norm", "host",
+        {.name = "planted",
+         .kind = ops::CandidateKind::tuned,
+         .refuse = {},
+         .run = [](Context& context, const OpCall& call) {
+           const auto full = [&](const Dims& shape, double value, DType dtype) {
+             return ops::call(context, kFull, {}, {{"shape", shape}, {"value", value}, {"dtype", dtype}});
+           };
+           const Tensor rows =
+               ops::call(context, OpName("embedding"), {full({2, 4}, 1, DType::f32), full({1}, 1e6, DType::i64)});
+           const Tensor x = call.op.decomposition.run(context, call)[0];
+           ops::call_into(context, kMul, {x, full({1}, 1, x.dtype())}, call.outputs[0]);
+         }});
+  });
+  BenchOptions options = options_of(bard());
+  options.model.fuse = "rms_norm";
+  options.gen = {4, 5};
+  const BenchResult result = run_bench(planted, options);
+  ASSERT_EQ(result.cases.size(), 2u);
+  for (std::size_t c = 0; c < 2; ++c) {
+    ASSERT_EQ(result.cases[c].arms.size(), 4u);
+    EXPECT_EQ(result.cases[c].arms[3].name, "fused+graph");
+    for (const ArmResult& arm : result.cases[c].arms) {
+      const bool fused = arm.name.find("fused") != std::string::npos;
+      EXPECT_EQ(arm.status, fused ? ArmStatus::failed : ArmStatus::measured) << arm.name << ": " << arm.reason;
+      if (fused) {
+        EXPECT_NE(arm.reason.find("outside the vocabulary"), std::string::npos) << arm.reason;
+      }
+    }
+  }
+}
+
 TEST(Bench, AFusedArmWithoutAKernelIsRefusedWithTheReason) {
   BenchOptions options = options_of(bard());
   options.model.fuse = "gelu_mul";  // which this model never calls
