@@ -66,6 +66,23 @@ std::vector<double> gaps_of(const HostTensor& logits) {
   return out;
 }
 
+// The same with as many positions as are judged, where the context has room: more steps, or a prompt that begins anew.
+Pass with_judged_positions(const Pass& pass, std::int64_t context) {
+  Pass out = pass;
+  if (pass.regime != Regime::prefill) {
+    out.steps = std::max(pass.steps, std::min(kJudgedPositions - 1, context - pass.prompt));
+    return out;
+  }
+  out.prompt = std::max(pass.prompt, std::min(kJudgedPositions, context));
+  if (out.prompt == pass.prompt) return out;
+  out.ids = HostTensor(DType::i64, {pass.batch, out.prompt});
+  for (std::int64_t row = 0; row < pass.batch; ++row)
+    for (std::int64_t i = 0; i < out.prompt; ++i)
+      out.ids.data<std::int64_t>()[row * out.prompt + i] =
+          pass.ids.data<std::int64_t>()[row * pass.prompt + i % pass.prompt];
+  return out;
+}
+
 }  // namespace
 
 EqualityGate::EqualityGate(ArmRun& eager, const Pass& pass, const std::shared_ptr<const engine::LoadedModel>& loaded,
@@ -75,21 +92,21 @@ EqualityGate::EqualityGate(ArmRun& eager, const Pass& pass, const std::shared_pt
   for (const Position& position : reference_)
     eager_.tokens_compared += static_cast<std::int64_t>(position.tokens.size());
   eager_.tokens_equal = eager_.tokens_compared;
-  fix_bound(loaded, options);
+  fix_bound(eager, loaded, options);
 }
 
 void EqualityGate::check_interrupt() const {
   if (interrupted_ && interrupted_->load(std::memory_order_relaxed)) throw GateInterrupted{};
 }
 
-EqualityGate::Positions EqualityGate::run(ArmRun& arm, const Positions* teacher, bool padded, std::int64_t steps,
-                                          bool gaps) const {
-  if (pass_.regime == Regime::prefill) return run_prompt(arm, padded, gaps);
+EqualityGate::Positions EqualityGate::run(ArmRun& arm, const Pass& pass, const Positions* teacher, bool padded,
+                                          std::int64_t steps, bool gaps) const {
+  if (pass.regime == Regime::prefill) return run_prompt(arm, pass, padded, gaps);
   const ArmRun::Account account(arm);
   engine::Runner& runner = arm.runner();
   Positions out;
-  runner.begin(pass_.batch, pass_.length());
-  runner.prefill(pass_.ids, padded);
+  runner.begin(pass.batch, pass.length());
+  runner.prefill(pass.ids, padded);
   for (std::int64_t step = 0;; ++step) {
     check_interrupt();
     Position& now = out.emplace_back();
@@ -106,19 +123,19 @@ EqualityGate::Positions EqualityGate::run(ArmRun& arm, const Positions* teacher,
   }
 }
 
-EqualityGate::Positions EqualityGate::run_prompt(ArmRun& arm, bool padded, bool gaps) const {
+EqualityGate::Positions EqualityGate::run_prompt(ArmRun& arm, const Pass& pass, bool padded, bool gaps) const {
   check_interrupt();
   const ArmRun::Account account(arm);
   engine::Runner& runner = arm.runner();
-  runner.begin(pass_.batch, pass_.length());
-  runner.prefill(pass_.ids, padded);
+  runner.begin(pass.batch, pass.length());
+  runner.prefill(pass.ids, padded);
   Positions out;
   Position last;
-  last.place = pass_.prompt - 1;
+  last.place = pass.prompt - 1;
   last.tokens = read_tokens(runner);
   last.logits = read_logits(runner, runner.logits());
   if (gaps) last.gaps = gaps_of(last.logits);
-  if (const std::int64_t rows = std::min(kJudgedPositions, pass_.prompt - 1); rows > 0) {
+  if (const std::int64_t rows = std::min(kJudgedPositions, pass.prompt - 1); rows > 0) {
     engine::Session& session = runner.session();
     const HostTensor all = runtime::to_host(session.stream(), session.all_logits(runner.hidden().slice(1, 0, rows)));
     for (std::int64_t row = 0; row < rows; ++row) out.push_back(prompt_row(all, row));
@@ -161,7 +178,7 @@ EqualityGate::Worst EqualityGate::worst(const Positions& a, const Positions& b) 
   return out;
 }
 
-void EqualityGate::fix_bound(const std::shared_ptr<const engine::LoadedModel>& loaded,
+void EqualityGate::fix_bound(ArmRun& eager, const std::shared_ptr<const engine::LoadedModel>& loaded,
                              const engine::SessionOptions& options) {
   double largest = 0;
   for (const Position& position : reference_)
@@ -184,8 +201,14 @@ void EqualityGate::fix_bound(const std::shared_ptr<const engine::LoadedModel>& l
   try {
     const auto wide = std::make_shared<const engine::LoadedModel>(*loaded, DType::f32);
     ArmRun twin(wide, Arm{}, options);
-    const Worst own =
-        worst(reference_, run(twin, &reference_, false, std::min(pass_.steps, kJudgedPositions - 1), false));
+    const Pass pass = with_judged_positions(pass_, loaded->model().info().context);
+    const std::int64_t steps = std::min(pass.steps, kJudgedPositions - 1);
+    Positions longer;
+    if (pass.length() != pass_.length()) longer = run(eager, pass, nullptr, false, steps, false);
+    const Positions& narrow = longer.empty() ? reference_ : longer;
+    Positions exact = run(twin, pass, &narrow, false, steps, false);
+    for (Position& position : exact) position.logits = position.logits.cast(dtype);
+    const Worst own = worst(narrow, exact);
     eager_.bound = kOwnErrors * own.difference;
     eager_.bound_source = fmt::format(
         "1.5 × the largest difference, {:.4g}, between eager and eager with f32 activations on the same "

@@ -21,8 +21,10 @@ class EqualityGate {
   // Runs the pass eagerly and fixes the bound for |logit - eager's logit|:
   //   f32: 1e-4 · the largest |logit|;
   //   f16, bf16: 1.5 × the largest difference between eager and eager with f32 activations on the same (rounded)
-  //   weights. For that the weights are converted on the device and freed again; if memory does not suffice, the bound
-  //   is 8 units of the dtype's rounding of the largest |logit|, and `bound_source` says so.
+  //   weights, both with logits in the narrow dtype, as arms deliver them; a pass of fewer than 32 positions is
+  //   lengthened for this, as the largest of few differences says little. For that the weights are converted on the
+  //   device and freed again; if memory does not suffice, the bound is 8 units of the dtype's rounding of the largest
+  //   |logit|, and `bound_source` says so.
   // All over the first 32 positions: decode: the prompt's last row and the steps behind it; prefill: the prompt's first
   // rows, and its last. Throws Error if eager cannot run.
   EqualityGate(ArmRun& eager, const Pass& pass, const std::shared_ptr<const engine::LoadedModel>& loaded,
@@ -51,11 +53,16 @@ class EqualityGate {
   };
 
   // `padded`: as a graph's prompt; `steps`: at most so many; `gaps`: wanted.
-  Positions run(ArmRun& arm, const Positions* teacher, bool padded, std::int64_t steps, bool gaps) const;
-  Positions run_prompt(ArmRun& arm, bool padded, bool gaps) const;
+  Positions run(ArmRun& arm, const Positions* teacher, bool padded, std::int64_t steps, bool gaps) const {
+    return run(arm, pass_, teacher, padded, steps, gaps);
+  }
+  Positions run(ArmRun& arm, const Pass& pass, const Positions* teacher, bool padded, std::int64_t steps,
+                bool gaps) const;
+  Positions run_prompt(ArmRun& arm, const Pass& pass, bool padded, bool gaps) const;
   static Position prompt_row(const HostTensor& all, std::int64_t row);
   static Worst worst(const Positions& a, const Positions& b);
-  void fix_bound(const std::shared_ptr<const engine::LoadedModel>& loaded, const engine::SessionOptions& options);
+  void fix_bound(ArmRun& eager, const std::shared_ptr<const engine::LoadedModel>& loaded,
+                 const engine::SessionOptions& options);
   void check_interrupt() const;
 
   const Pass& pass_;
