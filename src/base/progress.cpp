@@ -135,7 +135,9 @@ std::string Progress::bar_text() const {
   std::string text = name_ + "  ";
   const std::string figures =
       share() < 0 ? times() : fmt::format("{:3} %  {}", static_cast<int>(std::floor(100 * share())), times());
-  const int cells = std::min(kBarCells, width - characters(text) - characters(figures) - 4);
+  // What is under way comes before a long bar.
+  const int room = width - characters(text) - characters(figures) - 4;
+  const int cells = std::min({kBarCells, room, std::max(kLeastCells, room - characters(doing_) - 2)});
   if (share() >= 0 && cells >= kLeastCells) {
     const int full = static_cast<int>(std::floor(share() * cells));
     text += "[" + std::string(static_cast<std::size_t>(full), '#') +

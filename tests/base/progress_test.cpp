@@ -78,6 +78,16 @@ TEST(Progress, TellsWhatIsLeft) {
   EXPECT_EQ(screen.written.back().find("left"), std::string::npos);
 }
 
+TEST(Progress, WhatIsUnderWayComesBeforeALongBar) {
+  Screen screen;
+  Progress progress(screen.output(Progress::Style::bar));
+  progress.begin("arms", 100);
+  screen.now = 30;
+  progress.update(50, 100, "decode 128 after 8, batch 1: 3/6");
+  EXPECT_TRUE(screen.written.back().ends_with("3/6")) << screen.written.back();
+  EXPECT_NE(screen.written.back().find("[###....]"), std::string::npos) << screen.written.back();
+}
+
 TEST(Progress, AnUnknownTotalHasNoShare) {
   Screen screen;
   Progress progress(screen.output(Progress::Style::bar));
