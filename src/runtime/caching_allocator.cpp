@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 
 #include "base/error.h"
 
@@ -12,6 +13,7 @@ constexpr std::size_t kSmallest = 512;
 constexpr std::size_t kOwn = std::size_t{1} << 20;     // from here on a block is not cut from a slab
 constexpr std::size_t kLarge = std::size_t{32} << 20;  // from here on whole pages and best fit
 constexpr std::size_t kPage = std::size_t{2} << 20;
+constexpr std::size_t kMost = SIZE_MAX / 4;  // what no machine has, and sums of which do not overflow
 constexpr std::size_t kSlab = std::size_t{4} << 20;
 
 std::size_t round_up(std::size_t n, std::size_t step) { return (n + step - 1) / step * step; }
@@ -82,6 +84,7 @@ CachingAllocator::Block CachingAllocator::take_fresh(int stream, std::size_t siz
 }
 
 CachingAllocator::Block CachingAllocator::allocate(int stream, std::size_t bytes) {
+  if (bytes > kMost) return {};
   const std::lock_guard lock(mutex_);
   const std::size_t size = size_class(bytes);
   Block block = take_cached(cache(stream), size);

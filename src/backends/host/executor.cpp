@@ -326,6 +326,16 @@ void Executor::finish_all() {
   for (int i = 0; i < count; ++i) finish(*streams_[static_cast<std::size_t>(i)].load(std::memory_order_acquire));
 }
 
+std::vector<StreamPoint> Executor::points() const {
+  std::vector<StreamPoint> out;
+  const int count = stream_count_.load(std::memory_order_acquire);
+  for (int i = 0; i < count; ++i) {
+    const StreamCore* stream = streams_[static_cast<std::size_t>(i)].load(std::memory_order_acquire);
+    out.push_back({stream, stream->submitted()});
+  }
+  return out;
+}
+
 void Executor::start_trace() {
   finish_all();
   trace_.start();

@@ -69,6 +69,12 @@ class StreamCore {
   alignas(64) std::atomic<std::uint64_t> current_{0};  // first slot not finished
 };
 
+// Passed when the stream has finished all slots below the number.
+struct StreamPoint {
+  const StreamCore* stream;
+  std::uint64_t number;
+};
+
 class Executor {
  public:
   // Hooks run when work begins on an idle device and when it becomes idle again (both may be empty).
@@ -103,7 +109,8 @@ class Executor {
     work_until([&] { return stream.finished(until); });
   }
 
-  void finish_all();  // every stream
+  void finish_all();                        // every stream
+  std::vector<StreamPoint> points() const;  // where every stream stands: what was submitted so far
 
   // Between these, a record of each launch and of each node of a replay. Both wait for all work.
   void start_trace();

@@ -97,6 +97,7 @@ std::unique_ptr<runtime::PlannedExecutable> HostDevice::make_executable(std::sha
       auto& memory = *static_cast<HostMemory*>(graph->planned[i].memory.get());
       memory.block = {base + plan.offsets[i], memory.bytes()};
       memory.arena = arena;
+      memory.owner = core;  // as the arena's: what other streams do with it is noticed
     }
   }
   return std::make_unique<HostGraph>(std::move(graph), std::move(plan), *executor_);
@@ -132,6 +133,7 @@ std::shared_ptr<void> HostDevice::allocate_pinned(std::size_t bytes) {
 
 void HostDevice::release(runtime::Memory* memory) {
   auto* block = static_cast<HostMemory*>(memory);
+  if (block->several_others && block->free_after.empty()) block->free_after = executor_->points();
   if (block->in_use_elsewhere()) {
     const std::lock_guard lock(deferred_mutex_);
     deferred_.push_back(memory);

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <vector>
 
 #include "backends/host/executor.h"
 #include "runtime/caching_allocator.h"
@@ -19,14 +20,15 @@ struct HostMemory : runtime::Memory {
   bool planned = false;                    // allocated while capturing: its place lies in `arena`
   runtime::MemoryRef arena;
   std::function<void()> deleter;  // imported memory
-  // The last use by another stream than the owner's.
+  // The last use by another stream than the owner's, and whether there were more such streams.
   std::atomic<StreamCore*> other_stream{nullptr};
   std::atomic<std::uint64_t> other_until{0};
+  std::atomic<bool> several_others{false};
+  // Of several others: what all streams had submitted when the last reference went.
+  std::vector<StreamPoint> free_after;
 
-  bool in_use_elsewhere() const {
-    const StreamCore* other = other_stream.load(std::memory_order_acquire);
-    return other && !other->finished(other_until.load(std::memory_order_acquire));
-  }
+  void note_use(StreamCore& stream);  // by what is submitted next
+  bool in_use_elsewhere() const;
   // Throws Error if the block has no address yet; aborts if the bytes lie outside it.
   std::byte* address(std::uint64_t offset, std::uint64_t bytes) const;
 };

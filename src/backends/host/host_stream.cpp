@@ -128,10 +128,7 @@ void* HostStream::address(runtime::Memory& memory, std::uint64_t offset, std::ui
   auto& block = static_cast<HostMemory&>(memory);
   TW_CHECK(&memory.device() == &device_);
   std::byte* address = block.address(offset, bytes);
-  if (block.owner != &core_) {
-    block.other_until.store(core_.submitted() + 1, std::memory_order_release);
-    block.other_stream.store(&core_, std::memory_order_release);
-  }
+  block.note_use(core_);
   return address;
 }
 

@@ -9,6 +9,7 @@ namespace tilewright::runtime {
 
 MemoryRef CapturingDevice::allocate(Stream& stream, std::size_t bytes) {
   auto& capturing = static_cast<CapturingStream&>(stream);
+  TW_CHECK(&capturing.device() == this);
   if (capturing.capturing()) {
     const std::lock_guard lock(captures_.mutex);
     if (capturing.capture_) {
@@ -61,8 +62,14 @@ std::unique_ptr<ExecutableGraph> CapturingDevice::instantiate(std::shared_ptr<Gr
                                               .expected = "",
                                               .found = "",
                                               .fix = ""});
-  GraphPlan plan = plan_graph(*graph);
-  return make_executable(std::move(graph), std::move(plan));
+  try {
+    std::unique_ptr<PlannedExecutable> out = make_executable(graph, plan_graph(*graph));
+    out->device_ = this;
+    return out;
+  } catch (...) {
+    graph->give_up_instantiation();
+    throw;
+  }
 }
 
 }  // namespace tilewright::runtime

@@ -6,6 +6,7 @@
 
 namespace tilewright::runtime {
 
+class CapturingDevice;
 class CapturingStream;
 
 // What instantiate makes. A backend adds its program. Its destructor waits for replays that are under way.
@@ -20,6 +21,8 @@ class PlannedExecutable : public ExecutableGraph {
 
  private:
   friend class CapturingStream;
+  friend class CapturingDevice;
+  const CapturingDevice* device_ = nullptr;  // that made it
   std::shared_ptr<Graph> graph_;
   GraphPlan plan_;
   std::mutex mutex_;                // replays from several threads

@@ -162,6 +162,7 @@ void CapturingStream::submit(const Launch& launch) {
 
 void CapturingStream::record(Event& event) {
   auto& own = static_cast<CapturingEvent&>(event);
+  TW_CHECK(&own.device_ == &device_);
   if (capturing()) {
     const std::lock_guard lock(device_.captures_.mutex);
     if (capture_) {
@@ -181,6 +182,7 @@ void CapturingStream::record(Event& event) {
 
 void CapturingStream::wait(Event& event) {
   auto& own = static_cast<CapturingEvent&>(event);
+  TW_CHECK(&own.device_ == &device_);
   if (capturing()) {
     const std::lock_guard lock(device_.captures_.mutex);
     if (capture_) {
@@ -299,6 +301,7 @@ void CapturingStream::replay(ExecutableGraph& graph, std::span<const Binding> bi
     if (capture_) refuse(*capture_, member_, code::kModelCaptured, "a graph was replayed on a capturing stream");
   }
   auto& planned = static_cast<PlannedExecutable&>(graph);
+  TW_CHECK(planned.device_ == &device_);
   if (const int node = planned.graph().freed_use(); node >= 0)
     fail_with_code(code::kModelExecute, {.what = "a buffer that the graph uses was freed after its capture",
                                          .where = node_place(planned.graph(), node),

@@ -53,6 +53,7 @@ class Graph {
   int freed_use() const { return freed_use_.load(std::memory_order_acquire); }
   // True the first time it is called.
   bool claim_instantiation() { return !instantiated_.exchange(true); }
+  void give_up_instantiation() { instantiated_ = false; }  // it has failed, and may be tried again
 
  private:
   class Outside;

@@ -13,6 +13,7 @@ namespace tilewright::runtime {
 namespace {
 
 constexpr std::uint64_t kAlignment = 64;
+constexpr std::uint64_t kMostBytes = UINT64_MAX / 4;  // sums do not overflow
 
 std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
@@ -162,6 +163,12 @@ GraphPlan plan_graph(const Graph& graph) {
   std::vector<Block> blocks;
   for (std::size_t i = 0; i < graph.planned.size(); ++i) {
     const Graph::Planned& planned = graph.planned[i];
+    if (planned.memory->bytes() > kMostBytes - std::min(kMostBytes, plan.planned_bytes))
+      fail({.what = "a graph's temporaries do not fit into any memory",
+            .where = node_place(graph, planned.first_use),
+            .expected = "",
+            .found = std::to_string(planned.memory->bytes()) + " bytes for one of them",
+            .fix = "use a shorter prompt or a smaller batch"});
     const std::uint64_t bytes = (planned.memory->bytes() + kAlignment - 1) / kAlignment * kAlignment;
     if (bytes == 0 || (planned.first_use < 0 && planned.last_use >= 0)) continue;
     plan.planned_bytes += bytes;

@@ -194,6 +194,33 @@ std::string planned_memory_outlives_its_graph(const Setup& setup) {
   return {};
 }
 
+// The arena belongs to the stream that began, whichever stream its blocks were allocated on.
+std::string planned_memory_of_a_side_stream_is_not_reused_early(const Setup& setup) {
+  const auto device = setup.open(0);
+  const auto stream = device->create_stream(), side = device->create_stream();
+  const auto fork = device->create_event(), join = device->create_event();
+  const Tensor data = ints(*stream, 4096), result = ints(*side, 4096);
+  stream->synchronize();
+  side->synchronize();
+  {
+    stream->begin_capture();
+    stream->record(*fork);
+    side->wait(*fork);
+    const Tensor kept = empty(*side, DType::i32, {4096});
+    add_value(*side, data, kept, 1);
+    side->record(*join);
+    stream->wait(*join);
+    const auto graph = device->instantiate(stream->end_capture());
+    stream->replay(*graph);
+    stream->synchronize();
+    busy(*side, 20000);
+    add_value(*side, kept, result, 1);
+  }
+  const Tensor other = ints(*stream, 4096, 1000000);  // would land in the arena
+  stream->synchronize();
+  return expect_iota(*side, result, 2);
+}
+
 std::string several_graphs_share_buffers(const Setup& setup) {
   const auto device = setup.open(0);
   const auto stream = device->create_stream();
@@ -371,6 +398,7 @@ std::vector<Check> capture_checks() {
       TW_CHECK_ROW(event_orders_are_kept),
       TW_CHECK_ROW(pinned_copies_are_captured),
       TW_CHECK_ROW(planned_memory_outlives_its_graph),
+      TW_CHECK_ROW(planned_memory_of_a_side_stream_is_not_reused_early),
       TW_CHECK_ROW(several_graphs_share_buffers),
       TW_CHECK_ROW(threads_capture_at_the_same_time),
       TW_CHECK_ROW(replays_need_no_memory),

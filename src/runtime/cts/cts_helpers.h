@@ -13,6 +13,7 @@ namespace tilewright::runtime::cts {
 std::vector<Check> stream_checks();
 std::vector<Check> memory_checks();
 std::vector<Check> illegal_capture_checks();
+std::vector<Check> illegal_replay_checks();
 std::vector<Check> capture_checks();
 
 #define TW_CHECK_ROW(function) \

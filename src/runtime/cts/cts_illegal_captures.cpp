@@ -4,35 +4,11 @@
 #include <thread>
 
 #include "base/error.h"
-#include "runtime/cts/cts_helpers.h"
+#include "runtime/cts/cts_scene.h"
 #include "runtime/error_codes.h"
 
 namespace tilewright::runtime::cts {
 namespace {
-
-// A device with two streams, an event, a buffer, and a capture that has one launch of "mul" at "layers.0".
-struct Scene {
-  std::shared_ptr<Device> device;
-  std::unique_ptr<Stream> stream, other;
-  std::unique_ptr<Event> event;
-  Tensor data;
-  std::shared_ptr<void> pinned;
-
-  explicit Scene(const Setup& setup) : device(setup.open(0)) {
-    stream = device->create_stream();
-    other = device->create_stream();
-    event = device->create_event();
-    data = ints(*stream, 1024);
-    pinned = device->allocate_pinned(4096);
-    stream->synchronize();
-  }
-  void begin(CaptureMode mode = CaptureMode::global) {
-    stream->begin_capture(mode);
-    add_value(*stream, data, data, 1, "mul", "layers.0");
-  }
-};
-
-constexpr const char* kPlace = "layers.0, mul, launch 0";
 
 using Action = std::function<void(Scene&)>;
 
@@ -309,89 +285,6 @@ std::string destroy_a_capturing_stream(const Setup& setup) {
   return {};
 }
 
-std::string instantiate_twice(const Setup& setup) {
-  Scene s(setup);
-  s.begin();
-  const std::shared_ptr<Graph> graph = s.stream->end_capture();
-  const auto first = s.device->instantiate(graph);
-  return expect_code(
-      {code::kModelUpdateFailed}, [&] { s.device->instantiate(graph); }, kPlace);
-}
-
-std::string replay_while_another_stream_replays(const Setup& setup) {
-  Scene s(setup);
-  if (!s.device->computes()) return {};  // nothing runs, so nothing is under way
-  s.stream->begin_capture();
-  busy(*s.stream, 100000);
-  const auto graph = s.device->instantiate(s.stream->end_capture());
-  s.stream->replay(*graph);
-  s.stream->replay(*graph);  // behind it in the same stream
-  if (std::string wrong = expect_code({code::kModelRunning}, [&] { s.other->replay(*graph); }); !wrong.empty())
-    return wrong;
-  s.stream->synchronize();
-  s.other->replay(*graph);
-  s.other->synchronize();
-  return {};
-}
-
-std::string a_captured_buffer_is_freed(const Setup& setup) {
-  Scene s(setup);
-  Tensor gone = ints(*s.stream, 4096, 7);
-  s.stream->synchronize();
-  s.begin();
-  add_value(*s.stream, gone, s.data, 1, "gather", "layers.2.mlp");
-  const auto graph = s.device->instantiate(s.stream->end_capture());
-  s.stream->replay(*graph);
-  gone = Tensor();  // the replay may be under way: the graph keeps the block
-  const Tensor other = ints(*s.stream, 4096, 0);
-  if (std::string wrong = expect_code(
-          {code::kModelExecute}, [&] { s.stream->replay(*graph); }, "layers.2.mlp, gather, launch 1");
-      !wrong.empty())
-    return wrong;
-  return expect_iota(*s.stream, s.data, 8);
-}
-
-std::string a_binding_does_not_fit(const Setup& setup) {
-  Scene s(setup);
-  const Tensor token = ints(*s.stream, 16), same = ints(*s.stream, 16);
-  s.stream->synchronize();
-  s.begin();
-  add_value(*s.stream, token, token, 1);
-  const auto graph = s.device->instantiate(s.stream->end_capture());
-  graph->require({{"token", token}, {"data", s.data}});
-  const auto refused = [&](std::vector<Binding> bindings, const char* name) {
-    return expect_code(
-        {code::kAicoreException}, [&] { s.stream->replay(*graph, bindings); }, name);
-  };
-  const Binding data{"data", s.data};
-  for (const auto& wrong :
-       {refused({}, "token"), refused({{"token", token}}, "data"), refused({{"token", same}, data}, "token"),
-        refused({{"token", token.slice(0, 1, 16)}, data}, "token"),
-        refused({{"token", token.view({4, 4})}, data}, "token"),
-        refused({{"token", token.view({4, 4}).transpose(0, 1)}, data}, "token"),
-        refused({{"token", Tensor()}, data}, "token"),
-        refused({{"token", Tensor(token.memory_ref(), DType::f32, {16})}, data}, "token"),
-        refused({{"token", token}, data, {"more", token}}, "more")})
-    if (!wrong.empty()) return wrong;
-  s.stream->replay(*graph, std::vector<Binding>{data, {"token", token}});
-  return expect_iota(*s.stream, token, 1);
-}
-
-std::string planned_memory_is_used_before_its_graph_exists(const Setup& setup) {
-  Scene s(setup);
-  if (!s.device->computes()) return {};  // no addresses at all
-  s.begin();
-  const Tensor planned = empty(*s.stream, DType::i32, {1024});
-  add_value(*s.stream, s.data, planned, 1);
-  const std::shared_ptr<Graph> graph = s.stream->end_capture();
-  try {
-    to_host(*s.stream, planned);
-    return "a buffer without an address was read";
-  } catch (const Error&) {
-    return {};
-  }
-}
-
 }  // namespace
 
 std::vector<Check> illegal_capture_checks() {
@@ -415,11 +308,6 @@ std::vector<Check> illegal_capture_checks() {
       TW_CHECK_ROW(copy_pageable_memory),
       TW_CHECK_ROW(copy_pageable_memory_on_another_stream),
       TW_CHECK_ROW(destroy_a_capturing_stream),
-      TW_CHECK_ROW(instantiate_twice),
-      TW_CHECK_ROW(replay_while_another_stream_replays),
-      TW_CHECK_ROW(a_captured_buffer_is_freed),
-      TW_CHECK_ROW(a_binding_does_not_fit),
-      TW_CHECK_ROW(planned_memory_is_used_before_its_graph_exists),
   };
 }
 

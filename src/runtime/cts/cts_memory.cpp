@@ -60,6 +60,31 @@ std::string memory_used_by_another_stream_is_not_reused_early(const Setup& setup
   return expect_iota(*second, result, 5);
 }
 
+// Not the last one alone that used it.
+std::string memory_used_by_several_other_streams_is_not_reused_early(const Setup& setup) {
+  const auto device = setup.open(0);
+  Stream& first = device->default_stream();
+  const auto slow = device->create_stream(), quick = device->create_stream();
+  const Tensor result = empty(*slow, DType::i32, {4096}), copy = empty(*quick, DType::i32, {4096});
+  const std::size_t before = device->memory_stats().allocated;
+  {
+    const Tensor source = ints(first, 4096);
+    first.synchronize();
+    busy(*slow, 50000);
+    add_value(*slow, source, result, 5);
+    add_value(*quick, source, copy, 6);
+    quick->synchronize();
+  }
+  {
+    const Tensor other = ints(first, 4096, 1000000);  // would land in the freed block
+    first.synchronize();
+    if (std::string wrong = expect_iota(*slow, result, 5); !wrong.empty()) return wrong;
+    if (std::string wrong = expect_iota(*quick, copy, 6); !wrong.empty()) return wrong;
+  }
+  { const Tensor another = empty(first, DType::u8, {1}); }  // what was put off comes back
+  return device->memory_stats().allocated == before ? "" : "the block was lost";
+}
+
 std::string copies_return_when_pageable_memory_may_change(const Setup& setup) {
   const auto device = setup.open(0);
   Stream& stream = device->default_stream();
@@ -129,6 +154,19 @@ std::string memory_limit_is_an_error_that_names_sizes(const Setup& setup) {
   return {};
 }
 
+// Sizes whose rounding would wrap.
+std::string impossible_sizes_are_errors(const Setup& setup) {
+  const auto device = setup.open(0);
+  Stream& stream = device->default_stream();
+  const Tensor small = ints(stream, 16);  // there is a slab to cut from
+  for (const std::size_t bytes : {SIZE_MAX, SIZE_MAX - 4096, SIZE_MAX / 2 + 1, SIZE_MAX / 4 + 1}) try {
+      device->allocate(stream, bytes);
+      return fmt::format("{} bytes were given", bytes);
+    } catch (const Error&) {
+    }
+  return expect_iota(stream, small, 0);
+}
+
 }  // namespace
 
 std::vector<Check> memory_checks() {
@@ -136,9 +174,11 @@ std::vector<Check> memory_checks() {
       TW_CHECK_ROW(memory_is_counted_and_cached),
       TW_CHECK_ROW(freed_memory_is_reused_in_order),
       TW_CHECK_ROW(memory_used_by_another_stream_is_not_reused_early),
+      TW_CHECK_ROW(memory_used_by_several_other_streams_is_not_reused_early),
       TW_CHECK_ROW(copies_return_when_pageable_memory_may_change),
       TW_CHECK_ROW(pinned_copies_are_ordered),
       TW_CHECK_ROW(imported_memory_is_released_after_its_use),
+      TW_CHECK_ROW(impossible_sizes_are_errors),
       TW_CHECK_ROW(memory_limit_is_an_error_that_names_sizes),
   };
 }
