@@ -7,7 +7,8 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr int kSteps = 64;  // a sample is some 5 to 50 ms
+constexpr int kSteps = 32;  // a sample is some 2 to 20 ms
+constexpr int kWarm = 4;
 constexpr std::int64_t kContext = 64;
 constexpr double kLaunchBar = 1.5e-6;
 
@@ -34,14 +35,14 @@ void add_bard_rows(ArmsBench& bench) {
     rows.push_back({{.what = row_name(*kind), .unit = "us", .unit_size = 1e-6, .bar = bar_of(*kind), .at_most = true},
                     [&run, arm = arms.back().get()] {
                       run.settle();
-                      return arm->decode_seconds(kSteps, kContext) / kSteps;
+                      return arm->decode_seconds(kSteps, kContext, kWarm) / kSteps;
                     }});
   }
   engine::Session watched(loaded, options);
   watched.begin(1, 1);
   BareLoop bare(watched, run.team());
   const auto times = run.compare_all({.what = names[0], .unit = "us", .unit_size = 1e-6},
-                                     {"bare loop", [&] { return bare.seconds(kSteps) / kSteps; }}, rows);
+                                     {"bare loop", [&] { return bare.seconds(kSteps, kWarm) / kSteps; }}, rows);
   if (times.empty()) return;
   fmt::print("bare loop: {} products in {} phases, {:.1f} MB, {:.0f} GB/s\n", bare.products(), bare.phases(),
              bare.bytes() / 1e6, bare.bytes() / measure::median(times[0]) / 1e3);

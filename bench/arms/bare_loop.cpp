@@ -125,22 +125,25 @@ void BareLoop::run_share(const Phase& phase, int member) const {
   }
 }
 
-double BareLoop::seconds(int tokens) {
+double BareLoop::seconds(int tokens, int warm) {
   const target::SpinTeam::Timing timing(team_);
   std::vector<Arrived> arrived(static_cast<std::size_t>(team_.size()));
-  const double start = target::seconds_now();
+  double start = 0, end = 0;
   team_.run([&](int member) {
     Arrived& mine = arrived[static_cast<std::size_t>(member)];
     unsigned number = 0;
-    for (int token = 0; token < tokens; ++token)
+    for (int token = -warm; token < tokens; ++token) {
+      if (token == 0 && member == 0) start = target::seconds_now();
       for (const Phase& phase : phases_) {
         run_share(phase, member);
         mine.phase.store(++number, std::memory_order_release);
         for (const Arrived& other : arrived)
           while (other.phase.load(std::memory_order_acquire) < number) relax();
       }
+    }
+    if (member == 0) end = target::seconds_now();
   });
-  return target::seconds_now() - start;
+  return end - start;
 }
 
 }  // namespace tilewright::bench

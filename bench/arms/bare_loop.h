@@ -19,7 +19,8 @@ class BareLoop {
   BareLoop(engine::Session& session, target::SpinTeam& team);
   ~BareLoop();
 
-  double seconds(int tokens);
+  // Behind `warm` tokens that do not count.
+  double seconds(int tokens, int warm);
   double bytes() const { return bytes_; }  // of weights, a token
   std::size_t products() const;
   std::size_t phases() const { return phases_.size(); }

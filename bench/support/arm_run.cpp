@@ -87,10 +87,13 @@ double ArmRun::prefill_seconds(std::int64_t tokens) {
   return session_.device().now() - start;
 }
 
-double ArmRun::decode_seconds(int steps, std::int64_t context) {
-  rewind(context);
-  const double start = session_.device().now();
-  for (int i = 0; i < steps; ++i) {
+double ArmRun::decode_seconds(int steps, std::int64_t context, int warm) {
+  double start = 0;
+  for (int i = -warm; i < steps; ++i) {
+    if (i == -warm || i == 0) {
+      rewind(context);
+      start = session_.device().now();
+    }
     runner_.step();
     runner_.read_token();
   }

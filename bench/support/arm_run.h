@@ -37,8 +37,9 @@ class ArmRun {
 
   // A prompt on an empty cache until the greedy next token is on the host.
   double prefill_seconds(std::int64_t tokens);
-  // `steps` greedy tokens, each read by the host, with `context` positions before the first.
-  double decode_seconds(int steps, std::int64_t context);
+  // `steps` greedy tokens, each read by the host, with `context` positions before the first; behind `warm` others, which
+  // do not count: a small model is in the caches and the threads are awake then.
+  double decode_seconds(int steps, std::int64_t context, int warm = 0);
   // Of those seconds, the ones that this thread took to submit. Two more clock readings a token.
   double submission_seconds(int steps, std::int64_t context);
   // What the next pass will find: so many positions, and this token for a step.
