@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What `tilewright bench` adds to a decode loop: callgrind's instructions per token of its timed rounds beside those of
 # bench/decode_loop, which runs the same loop and nothing else. Loading, gates, limits, warm-ups and latencies cancel:
-# per token = ((long, many rounds) - (long, one round)) - ((short, many rounds) - (short, one round)), divided by the
-# tokens in between. One thread, so that nobody spins. Exit 1 if some arm takes more than 1 % more.
+# per token = ((long, more rounds) - (long, fewer rounds)) - ((short, more rounds) - (short, fewer rounds)), divided by
+# the tokens in between (latencies are watched in at most three iterations, therefore more than three). One thread, so that nobody spins. Exit 1 if some arm takes more than 1 % more.
 # Needs valgrind (apt-get install valgrind) and a build of tilewright and bench_decode_loop.
 #     tools/bench_overhead.sh [BUILD_DIRECTORY] [ARM …]
 set -euo pipefail
@@ -11,7 +11,7 @@ build=${1:-build/release}
 shift || true
 arms=("$@")
 [ ${#arms[@]} -gt 0 ] || arms=(eager graph fused fused+graph)
-model=assets/bard short=8 long=40 rounds=3
+model=assets/bard short=8 long=16 fewer=3 more=5
 
 command -v valgrind > /dev/null || { echo "bench_overhead: no valgrind: apt-get install valgrind" >&2; exit 2; }
 for program in "$build/tilewright" "$build/bench/decode_loop"; do
@@ -28,14 +28,14 @@ instructions() {
 }
 bench() {
   instructions "$build/tilewright" bench "$model" --regime decode --prompt-len 8 --gen "$2" --arms "$1" --warmup 1 --iters "$3" \
-    --threads 1 --no-limits --skip-smoke --report-file "$work/report.json"
+    --threads 1 --skip smoke --quiet --report-file "$work/report.json"
 }
 loop() { instructions "$build/bench/decode_loop" "$model" --arm "$1" --prompt 8 --gen "$2" --runs "$3" --threads 1; }
 # per_token KIND ARM
 per_token() {
   local a b c d
-  a=$($1 "$2" $long $rounds) b=$($1 "$2" $long 1) c=$($1 "$2" $short $rounds) d=$($1 "$2" $short 1)
-  echo $(((a - b - c + d) / ((rounds - 1) * (long - short))))
+  a=$($1 "$2" $long $more) b=$($1 "$2" $long $fewer) c=$($1 "$2" $short $more) d=$($1 "$2" $short $fewer)
+  echo $(((a - b - c + d) / ((more - fewer) * (long - short))))
 }
 
 status=0
