@@ -79,16 +79,21 @@ std::string sentence(const nn::DecoderConfig& c, const models::ModelInfo& info) 
       info.family, info.layers, c.hidden_size, c.heads, c.kv_heads, c.head_dim, info.vocab_size, info.context);
 }
 
-void describe(BenchResult& out, const BenchOptions& o, const engine::LoadedModel& loaded, const Work& work) {
+BenchResult::ModelFacts facts_of(const engine::SessionOptions& options, const engine::LoadedModel& loaded,
+                                 const Work& work) {
   const models::ModelInfo& info = loaded.model().info();
-  out.model = {.name = work.name,
-               .family = info.family,
-               .description = sentence(work.config, info),
-               .dtype = std::string(dtype_name(info.dtype)),
-               .layers = info.layers,
-               .cut = info.layers < work.published_layers,
-               .dummy = !o.model.dummy_shape.empty(),
-               .weight_bytes = info.weight_bytes};
+  return {.name = work.name,
+          .family = info.family,
+          .description = sentence(work.config, info),
+          .dtype = std::string(dtype_name(info.dtype)),
+          .layers = info.layers,
+          .cut = info.layers < work.published_layers,
+          .dummy = !options.dummy_shape.empty(),
+          .weight_bytes = info.weight_bytes};
+}
+
+void describe(BenchResult& out, const BenchOptions& o, const engine::LoadedModel& loaded, const Work& work) {
+  out.model = facts_of(o.model, loaded, work);
   out.fingerprint = read_fingerprint(loaded.device().threads());
   out.settings = {{"batch", o.batch},
                   {"prompt_len", o.prompt_len},
@@ -171,6 +176,11 @@ RegimeChoice checked_regime(const Program& program, const BenchOptions& options)
 }  // namespace
 
 void check_bench_options(const Program& program, const BenchOptions& options) { checked_regime(program, options); }
+
+BenchResult::ModelFacts model_facts(const Program& program, const engine::SessionOptions& options,
+                                    const engine::LoadedModel& loaded) {
+  return facts_of(options, loaded, work_of(program, options, loaded.model().info().dtype));
+}
 
 BenchResult run_bench(const Program& program, const BenchOptions& options) {
   const RegimeChoice choice = checked_regime(program, options);

@@ -45,6 +45,10 @@ struct BenchOptions {
 // What run_bench checks before it loads anything. Throws Error.
 void check_bench_options(const Program& program, const BenchOptions& options);
 
+// What a report says of a model that was loaded as `options` say.
+BenchResult::ModelFacts model_facts(const Program& program, const engine::SessionOptions& options,
+                                    const engine::LoadedModel& loaded);
+
 // What `options` ask for is checked before anything is loaded. Throws Error for wrong options (unknown arm or regime,
 // no rounds, lengths beyond the context …) and if the model cannot be loaded. Failures of single arms are in the
 // result, and an interrupt leaves what was measured so far, marked incomplete. `program` must outlive the call only.

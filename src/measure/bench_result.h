@@ -154,6 +154,7 @@ struct Fingerprint {
 
 struct BenchLimits {
   double f32_flops = 0, bf16_flops = 0, read_bytes = 0, copy_bytes = 0, barrier_s = 0;
+  double cache_bytes = 0;  // read per second of what stays in the last cache; 0: it was not asked for, or nothing does
 };
 
 struct BenchResult {

@@ -18,6 +18,7 @@ namespace {
 constexpr double kShort = 0.02;       // seconds: an iteration that cold caches would show in
 constexpr double kTracedOften = 0.5;  // seconds: iterations up to this are traced three times
 constexpr int kMostWatched = 3;
+constexpr double kImpossible = 1.02;  // share of a limit; what is above shows that its readings are wrong
 
 class CaseRun {
  public:
@@ -210,7 +211,8 @@ class CaseRun {
   void read_limits() {
     if (!request_.limits) return;
     say("limits", "", 0, 0);
-    readings_.push_back(limit_of_pass(*request_.work, pass_, request_.limits->read()));
+    readings_.push_back(
+        limit_of_pass(*request_.work, pass_, request_.limits->read(working_set(*request_.work, pass_))));
   }
   void warm(const Contestant& contestant) const {
     try {
@@ -279,13 +281,20 @@ class CaseRun {
       seconds.push_back((readings_[r].seconds + readings_[r + 1].seconds) / 2);
     if (!seconds.empty()) {
       out_.result.limit_s = median(seconds);
-      out_.result.limit_kind = readings_[0].kind;
+      const auto nearest = std::min_element(readings_.begin(), readings_.end(), [&](const Limit& a, const Limit& b) {
+        return std::abs(a.seconds - *out_.result.limit_s) < std::abs(b.seconds - *out_.result.limit_s);
+      });
+      out_.result.limit_kind = nearest->kind;
     }
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       ArmResult& to = result(i);
       if (runs_[i]) to.once = runs_[i]->once();
       if (to.status != ArmStatus::measured) continue;
-      summarize(to, pass_.tokens(), seconds);
+      // A round that was interrupted left a reading, but no time.
+      summarize(to, pass_.tokens(), {seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(std::min(seconds.size(), to.seconds.size()))});
+      if (to.limit_share && *to.limit_share > kImpossible)
+        out_.warnings.push_back(fmt::format("{}, {}: {:.0f} % of the limit, which other work on this machine disturbed",
+                                            label_, to.name, 100 * *to.limit_share));
       if (!to.memory) to.memory = runs_[i]->memory();
       if (i < reserved_after_first_.size() && i < reserved_after_last_.size())
         to.memory->reserved_grew = reserved_after_last_[i] > reserved_after_first_[i];
@@ -309,6 +318,12 @@ class CaseRun {
 }  // namespace
 
 CaseOutcome run_case(const CaseRequest& request) { return CaseRun(request).run(); }
+
+double working_set(const Work& work, const Pass& pass) {
+  const auto batch = static_cast<double>(pass.batch);
+  return pass.regime == Regime::prefill ? work.prefill_bytes(static_cast<double>(pass.prompt), batch)
+                                        : work.decode_bytes(static_cast<double>(pass.length()), batch);
+}
 
 Limit limit_of_pass(const Work& work, const Pass& pass, const BenchLimits& limits) {
   const auto batch = static_cast<double>(pass.batch), prompt = static_cast<double>(pass.prompt);

@@ -34,7 +34,9 @@ struct CaseOutcome {
 // Never throws Error: what an arm cannot do is in its result.
 CaseOutcome run_case(const CaseRequest& request);
 
-// Flops and bytes of one timed iteration.
+// What one timed iteration reads again and again: the bytes of one step.
+double working_set(const Work& work, const Pass& pass);
+// The limit of one timed iteration.
 Limit limit_of_pass(const Work& work, const Pass& pass, const BenchLimits& limits);
 
 }  // namespace tilewright::measure

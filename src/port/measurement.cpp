@@ -90,15 +90,7 @@ std::shared_ptr<const engine::LoadedModel> Measurement::loaded() {
   return loaded_;
 }
 
-void Measurement::describe() {
-  const models::ModelInfo& info = loaded_->model().info();
-  result_.model.family = info.family;
-  result_.model.description = info.description;
-  result_.model.dtype = dtype_name(info.dtype);
-  result_.model.layers = info.layers;
-  result_.model.cut = options_.bench.model.load.layers.has_value();
-  result_.model.weight_bytes = info.weight_bytes;
-}
+void Measurement::describe() { result_.model = measure::model_facts(program_, options_.bench.model, *loaded_); }
 
 StepOutcome Measurement::run_gate() {
   gate_ = {};
