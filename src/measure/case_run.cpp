@@ -291,7 +291,9 @@ class CaseRun {
       if (runs_[i]) to.once = runs_[i]->once();
       if (to.status != ArmStatus::measured) continue;
       // A round that was interrupted left a reading, but no time.
-      summarize(to, pass_.tokens(), {seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(std::min(seconds.size(), to.seconds.size()))});
+      summarize(to, pass_.tokens(),
+                {seconds.begin(),
+                 seconds.begin() + static_cast<std::ptrdiff_t>(std::min(seconds.size(), to.seconds.size()))});
       if (to.limit_share && *to.limit_share > kImpossible)
         out_.warnings.push_back(fmt::format("{}, {}: {:.0f} % of the limit, which other work on this machine disturbed",
                                             label_, to.name, 100 * *to.limit_share));
