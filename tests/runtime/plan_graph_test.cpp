@@ -55,7 +55,8 @@ struct RandomCapture {
       launch.op = "op";
       for (int reads = pick(3); reads >= 0; --reads) launch.add_buffer(read_arg(any()));
       launch.add_buffer(pick(4) == 0 ? read_write_arg(any()) : write_arg(any()));
-      if (pick(10) == 0) launch.device_extents = &outside[0].memory();
+      if (pick(10) == 0)
+        launch.device_extents = &(pick(2) ? outside[0] : live[at(pick(static_cast<int>(live.size())))]).memory();
       stream.submit(launch);
     }
     for (int i = 1; i < stream_count; ++i) order(i, 0);

@@ -15,6 +15,7 @@ std::vector<Check> memory_checks();
 std::vector<Check> illegal_capture_checks();
 std::vector<Check> illegal_replay_checks();
 std::vector<Check> capture_checks();
+std::vector<Check> planned_memory_checks();
 
 #define TW_CHECK_ROW(function) \
   { #function, &function }
