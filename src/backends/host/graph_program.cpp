@@ -7,6 +7,7 @@
 namespace tilewright::backends::host {
 namespace {
 
+constexpr int kLooksBeforeStealing = 16;
 constexpr int kPatience = 128;  // looks without progress until a worker leaves
 
 // The word of a share: number of the phase, units taken from the front, units taken from the back.
@@ -95,6 +96,7 @@ bool GraphProgram::run(const Surroundings& surroundings, bool& worked) {
   const std::uint32_t base = phases ? replays_ * units_until_.back() : 0;
   std::uint32_t done = mine.done.load(std::memory_order_relaxed);
   std::uint32_t ahead = 0;  // units of this phase that were taken before it began
+  bool helping = true;      // others did not come so far by themselves
   for (std::uint32_t phase = phase_reached(base); phase < phases; ++phase) {
     const std::uint32_t number = first_number + phase, until = base + units_until_[phase];
     const Share& own = share(phase, worker);
@@ -130,13 +132,17 @@ bool GraphProgram::run(const Surroundings& surroundings, bool& worked) {
       worked = true;
     }
     if (!last) prefetch(phase + 1, worker);
-    for (int looks = 0; !complete(until);) {
+    // Who works beside others that come by themselves need not look at their shares at once, which would only take
+    // the lines from them.
+    int looks = helping || phases_[phase].ordered ? kLooksBeforeStealing : 0;
+    if (ran < units_until_[phase] - (phase ? units_until_[phase - 1] : 0)) helping = false;  // until seen again
+    while (!complete(until)) {
       int victim = 0;
-      if (const Claim got = steal(number, phase, worker, victim); got.count) {
+      const Claim got = looks < kLooksBeforeStealing ? Claim{} : steal(number, phase, worker, victim);
+      if (got.count) {
         run_units(surroundings, phase, share(phase, victim), got);
         mine.done.store(done += got.count, std::memory_order_release);
-        worked = true;
-        looks = 0;
+        worked = helping = true;
       } else if (++looks < kPatience) {
         relax_processor();
       } else if (ahead == 0 || give_back(mine, number + 1, ahead)) {

@@ -75,14 +75,17 @@ class GraphProgram {
   struct Phase {
     std::uint32_t first_record = 0, records = 0;
     bool has_words = false;  // HostCall::phase of its nodes may be left with a value
+    bool ordered = false;    // all blocks of some node lie in one share, for all to take
   };
   struct Claim {
     std::uint32_t first = 0, count = 0;
   };
-  // Written by its worker and by those who take units from it.
-  struct alignas(128) Line {
-    std::atomic<std::uint64_t> share{0};  // phase (counted on over replays), units taken from the front, from the back
-    std::atomic<std::uint32_t> done{0};   // units finished, counted on over replays; written by its worker only
+  // Of each worker. Others look at the first all the time while they wait, at the second only to help.
+  struct Line {
+    // Units finished, counted on over replays; written by its worker only.
+    alignas(128) std::atomic<std::uint32_t> done{0};
+    // Phase (counted on over replays), units taken from the front, from the back; written by whoever takes some.
+    alignas(128) std::atomic<std::uint64_t> share{0};
   };
   // What the executor gives to each call.
   struct Surroundings {

@@ -140,6 +140,7 @@ void GraphProgram::add_phase(std::span<const int> nodes) {
     const Node& n = node(nodes[i]);
     Segment segment{.record = add_record(nodes[i], true)};
     if (i == 0) phase.first_record = segment.record;
+    phase.ordered |= n.ordered;
     segment.blocks_per_unit = (n.grid + most - 1) / most;
     const std::uint32_t units = (n.grid + segment.blocks_per_unit - 1) / segment.blocks_per_unit;
     const double time = nanoseconds(n.cost), unit_time = time > 0 ? time / units : kUnknownUnitNs;
