@@ -23,6 +23,7 @@ function(tilewright_add_llvm_module)
   set_target_properties(tw_base tw_tensor tw_target tw_tile PROPERTIES POSITION_INDEPENDENT_CODE ON)
   add_library(tilewright_llvm MODULE ${sources})
   target_include_directories(tilewright_llvm SYSTEM PRIVATE ${LLVM_19_INCLUDE})
+  tilewright_unity(tilewright_llvm)
   target_link_libraries(tilewright_llvm PRIVATE tw_tile ${LLVM_19_LIBRARY})
   target_compile_options(tilewright_llvm PRIVATE -O1)  # the headers are large, and its own time is not what counts
   set_target_properties(tilewright_llvm PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib

@@ -12,7 +12,7 @@
 namespace tilewright::hub {
 namespace {
 
-constexpr const char* kFix = "write the golden again: tools/make_golden.py MODEL";
+constexpr const char* kWriteAgain = "write the golden again: tools/make_golden.py MODEL";
 
 HostTensor copied(const TensorView& view, DType dtype, int rank, const std::string& where) {
   if (view.dtype != dtype || view.shape.rank() != rank)
@@ -20,7 +20,7 @@ HostTensor copied(const TensorView& view, DType dtype, int rank, const std::stri
           .where = where,
           .expected = fmt::format("{} of {} dims", dtype_name(dtype), rank),
           .found = view.dtype_name + " " + to_string(view.shape),
-          .fix = kFix});
+          .fix = kWriteAgain});
   HostTensor out(dtype, view.shape);
   if (!view.bytes.empty()) std::memcpy(out.bytes.data(), view.bytes.data(), view.bytes.size());
   return out;
@@ -32,7 +32,7 @@ void want_shape(const HostTensor& tensor, const char* name, const Shape& expecte
           .where = where,
           .expected = to_string(expected),
           .found = to_string(tensor.shape),
-          .fix = kFix});
+          .fix = kWriteAgain});
 }
 
 void want_ids(const HostTensor& tensor, const char* name, std::int64_t vocabulary, const std::string& where) {
@@ -43,7 +43,7 @@ void want_ids(const HostTensor& tensor, const char* name, std::int64_t vocabular
             .where = where,
             .expected = fmt::format("0 to {}", vocabulary - 1),
             .found = fmt::format("{}", id),
-            .fix = kFix});
+            .fix = kWriteAgain});
   }
 }
 
@@ -55,7 +55,7 @@ void want_finite(const HostTensor& tensor, const char* name, bool negative_allow
             .where = where,
             .expected = negative_allowed ? "finite numbers" : "finite numbers, none negative",
             .found = fmt::format("{}", value),
-            .fix = kFix});
+            .fix = kWriteAgain});
   }
 }
 
@@ -66,7 +66,7 @@ std::string metadata_field(const SafetensorsFile& file, const std::string& key, 
           .where = where,
           .expected = "a string",
           .found = "nothing",
-          .fix = kFix});
+          .fix = kWriteAgain});
   return it->second;
 }
 
@@ -81,7 +81,7 @@ Golden read_golden(const std::filesystem::path& path) {
           .where = where,
           .expected = "metadata format = tilewright-golden-1",
           .found = format == file.metadata().end() ? "no format" : format->second,
-          .fix = kFix});
+          .fix = kWriteAgain});
 
   Golden out;
   out.reference = metadata_field(file, "reference", where);
@@ -92,7 +92,7 @@ Golden read_golden(const std::filesystem::path& path) {
           .where = where,
           .expected = error.text().expected,
           .found = error.text().found,
-          .fix = kFix});
+          .fix = kWriteAgain});
   }
   out.model_type = metadata_field(file, "model_type", where);
   out.input_ids = copied(file.get("input_ids"), DType::i64, 2, where);
@@ -105,7 +105,7 @@ Golden read_golden(const std::filesystem::path& path) {
           .where = where,
           .expected = "at least one row, token and logit",
           .found = to_string(out.logits.shape),
-          .fix = kFix});
+          .fix = kWriteAgain});
   want_shape(out.logits, "logits", {batch, length, vocabulary}, where);
   want_shape(out.greedy_ids, "greedy_ids", {batch, generated}, where);
   want_ids(out.input_ids, "input_ids", vocabulary, where);

@@ -1,3 +1,4 @@
+set(together OFF)  # these programs name their helpers alike
 set(libraries tw_base tw_tensor tw_report)
 set(timeout 300)
 add_dependencies(${target} tilewright)

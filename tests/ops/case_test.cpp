@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "ops/case_fixture.h"
 #include "ops/core/case_runner.h"
 #include "ops/ops_fixture.h"
 
@@ -14,25 +15,13 @@ namespace {
 
 using namespace ops;
 
-std::vector<OpCase> all_cases() {
-  std::vector<OpCase> out;
-  for (const EmbeddedCaseFile& file : embedded_case_files()) {
-    const std::string folder(file.folder);
-    const bool names_op = test::program().registry.find(OpName(file.folder)) != nullptr;
-    for (OpCase& one :
-         parse_cases(test::program().registry, file.text, "src/ops/" + folder + "/cases.json", names_op ? folder : ""))
-      out.push_back(std::move(one));
-  }
-  return out;
-}
-
 class CasesOn : public testing::TestWithParam<const char*> {};
 
 TEST_P(CasesOn, EveryWayToRunAnOperatorEqualsItsReference) {
   test::Bench bench(GetParam());
   Context context = bench.context();
   std::set<std::string> ran;
-  for (const OpCase& one : all_cases())
+  for (const OpCase& one : test::all_cases())
     for (const CaseResult& result : run_case(context, one)) {
       if (!result.refusal.empty()) continue;
       ran.insert(result.op + " " + result.path);

@@ -3,6 +3,7 @@
 
 #include "backends/host/tile/host_generator.h"
 #include "base/error.h"
+#include "ops/case_fixture.h"
 #include "ops/core/shipped.h"
 #include "ops/ops_fixture.h"
 #include "tile/binary/blob.h"
@@ -15,20 +16,9 @@ namespace {
 
 using namespace ops;
 
-std::vector<OpCase> all_cases() {
-  std::vector<OpCase> out;
-  for (const EmbeddedCaseFile& file : embedded_case_files()) {
-    const std::string folder(file.folder);
-    const bool names_op = test::program().registry.find(OpName(file.folder)) != nullptr;
-    for (OpCase& one : parse_cases(test::program().registry, file.text, folder, names_op ? folder : ""))
-      out.push_back(std::move(one));
-  }
-  return out;
-}
-
 TEST(CompiledKernels, OfWhatShipsStandAloneForAarch64) {
   if (const std::string reason = tile::compiler_unavailable(); !reason.empty()) GTEST_SKIP() << reason;
-  const std::vector<OpCase> cases = all_cases();
+  const std::vector<OpCase> cases = test::all_cases();
   int compiled = 0;
   for (const auto& [op, kernel] : test::program().registry.tile_kernels()) {
     const std::vector<Specialisation> shipped =

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "backends/host/tile/interpreted_generator.h"
+#include "ops/case_fixture.h"
 #include "ops/core/case_runner.h"
 #include "ops/core/derive/derived_kernel.h"
 #include "ops/core/derive/trace.h"
@@ -47,12 +48,6 @@ const CaseResult* derived_result(const std::vector<CaseResult>& results) {
   return nullptr;
 }
 
-std::int64_t elements_of(const OpCase& one) {
-  std::int64_t out = 0;
-  for (const CaseInput& input : one.inputs) out += input.shape.elements();
-  return out;
-}
-
 TEST(DerivedKernels, EqualTheReferenceOnAllCases) {
   const Interpreted all;
   Context context(all.registry, all.device->default_stream());
@@ -61,7 +56,7 @@ TEST(DerivedKernels, EqualTheReferenceOnAllCases) {
     if (!may_derive(*op)) continue;
     ++ops;
     for (const OpCase& one : cases_of(all.registry, *op)) {
-      if (elements_of(one) > 400'000) continue;  // the interpreter takes its time
+      if (test::elements_of(one) > 400'000) continue;  // the interpreter takes its time
       const std::vector<CaseResult> results = run_case(context, one);
       const CaseResult* result = derived_result(results);
       ASSERT_NE(result, nullptr) << one.op << " has no derived kernel";

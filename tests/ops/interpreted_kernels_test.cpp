@@ -4,6 +4,7 @@
 #include <map>
 
 #include "backends/host/tile/interpreted_generator.h"
+#include "ops/case_fixture.h"
 #include "ops/core/case_runner.h"
 #include "ops/core/tile_kernel.h"
 #include "ops/ops_fixture.h"
@@ -15,12 +16,6 @@ using namespace ops;
 
 // The interpreter keeps whole tiles of doubles and looks at each element several times.
 constexpr std::int64_t kMostElements = 40'000;
-
-std::int64_t elements_of(const OpCase& one) {
-  std::int64_t out = 0;
-  for (const CaseInput& input : one.inputs) out += input.shape.elements();
-  return out;
-}
 
 TEST(InterpretedKernels, EqualTheReferenceOnAllCases) {
   runtime::DeviceRegistry devices;
@@ -36,7 +31,7 @@ TEST(InterpretedKernels, EqualTheReferenceOnAllCases) {
   for (const EmbeddedCaseFile& file : embedded_case_files()) {
     if (!ran.count(std::string(file.folder))) continue;
     for (const OpCase& one : parse_cases(registry, file.text, "cases", std::string(file.folder))) {
-      if (elements_of(one) > kMostElements) continue;
+      if (test::elements_of(one) > kMostElements) continue;
       for (const CaseResult& result : run_case(context, one)) {
         if (result.path == "decomposition") continue;
         if (!result.refusal.empty()) continue;

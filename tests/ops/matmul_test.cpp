@@ -12,7 +12,7 @@ namespace {
 
 using ops::Tensor;
 
-HostTensor random(DType dtype, const Shape& shape, std::uint64_t seed) {
+HostTensor normal(DType dtype, const Shape& shape, std::uint64_t seed) {
   HostTensor out(dtype, shape);
   fill(out, "normal", seed);
   return out;
@@ -57,8 +57,8 @@ TEST(Linear, EqualsItsReferenceForEveryDtypeSizeAndLayout) {
     for (const auto& [shape, outputs] : sizes)
       for (const auto& [x_dtype, w_dtype] : dtypes)
         for (const bool with_bias : {false, true}) {
-          const HostTensor x = random(x_dtype, shape, ++seed), w = random(w_dtype, {outputs, shape.back()}, ++seed);
-          const HostTensor bias = with_bias ? random(w_dtype, {outputs}, ++seed) : HostTensor();
+          const HostTensor x = normal(x_dtype, shape, ++seed), w = normal(w_dtype, {outputs, shape.back()}, ++seed);
+          const HostTensor bias = with_bias ? normal(w_dtype, {outputs}, ++seed) : HostTensor();
           const HostTensor expected = reference("linear", {x, w, bias})[0];
           const Tensor dx = to_device(*bench.stream, x), dw = to_device(*bench.stream, w);
           const Tensor db = with_bias ? to_device(*bench.stream, bias) : Tensor();
@@ -74,7 +74,7 @@ TEST(Linear, EqualsItsReferenceForEveryDtypeSizeAndLayout) {
 TEST(Linear, TakesRowsOfALargerTensorAndEmptyOnes) {
   test::Bench bench("host");
   ops::Context context = bench.context();
-  const HostTensor all = random(DType::f32, {2, 6, 40}, 1), w = random(DType::f32, {9, 40}, 2);
+  const HostTensor all = normal(DType::f32, {2, 6, 40}, 1), w = normal(DType::f32, {9, 40}, 2);
   const Tensor rows = to_device(*bench.stream, all).slice(1, 5, 6);  // [2, 1, 40], row stride 240
   const Tensor y = call(context, "linear", {rows, to_device(*bench.stream, w)});
   const HostTensor expected = reference("linear", {to_host(*bench.stream, rows), w})[0];
@@ -92,7 +92,7 @@ TEST(Linear, OneLaunchACallAndPartsOfOnePackedBufferAgreeWithTheWhole) {
   } count;
   ops::Context context = bench.context({}, &count);
   const ops::WeightPacker* packer = test::program().registry.weight_packer("host");
-  const HostTensor a = random(DType::bf16, {64, 48}, 1), b = random(DType::bf16, {40, 48}, 2);
+  const HostTensor a = normal(DType::bf16, {64, 48}, 1), b = normal(DType::bf16, {40, 48}, 2);
   const std::size_t a_bytes = packer->packed_bytes(DType::bf16, 64, 48);
   const runtime::MemoryRef memory =
       bench.device->allocate(*bench.stream, a_bytes + packer->packed_bytes(DType::bf16, 40, 48));
@@ -101,7 +101,7 @@ TEST(Linear, OneLaunchACallAndPartsOfOnePackedBufferAgreeWithTheWhole) {
   const Tensor both = packed_view(*packer, memory, 0, DType::bf16, 104, 48);
   packer->pack(context, to_device(*bench.stream, a), pa);
   packer->pack(context, to_device(*bench.stream, b), pb);
-  const Tensor x = to_device(*bench.stream, random(DType::bf16, {12, 48}, 3));
+  const Tensor x = to_device(*bench.stream, normal(DType::bf16, {12, 48}, 3));
   count.launches = 0;
   const HostTensor joint = to_host(*bench.stream, call(context, "linear", {x, both}));
   EXPECT_EQ(count.launches, 1);
@@ -120,8 +120,8 @@ TEST(Product, EqualsItsReferenceForStridedOperands) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16})
     for (const auto& [batch, rows, columns, inner] :
          {std::array<std::int64_t, 4>{4, 1, 33, 16}, {3, 9, 9, 8}, {1, 5, 70, 130}, {2, 17, 1, 3}, {2, 3, 5, 0}}) {
-      const HostTensor a = random(dtype, {batch, rows, inner}, ++seed);
-      const HostTensor bt = random(dtype, {batch, columns, inner}, ++seed);
+      const HostTensor a = normal(dtype, {batch, rows, inner}, ++seed);
+      const HostTensor bt = normal(dtype, {batch, columns, inner}, ++seed);
       const Tensor da = to_device(*bench.stream, a), db = to_device(*bench.stream, bt).transpose(1, 2);
       const HostTensor b = to_host(*bench.stream, db);
       Comparison result =

@@ -148,12 +148,12 @@ Value file_size(Interpreter&, Arguments& given) {
                        (binary ? binary_names : decimal)[i - 1]);
 }
 
-constexpr NamedFilter table[] = {
+constexpr NamedFilter number_table[] = {
     {"abs", absolute}, {"int", to_integer}, {"float", to_float}, {"round", rounded}, {"filesizeformat", file_size},
 };
 
 }  // namespace
 
-FilterTable number_filters() { return {std::begin(table), std::end(table)}; }
+FilterTable number_filters() { return {std::begin(number_table), std::end(number_table)}; }
 
 }  // namespace tilewright::hub::jinja

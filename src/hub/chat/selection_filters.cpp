@@ -126,7 +126,7 @@ Value select(Interpreter& interpreter, Arguments& given) {
                    });
 }
 
-constexpr NamedFilter table[] = {
+constexpr NamedFilter selection_table[] = {
     {"default", default_filter},
     {"d", default_filter},
     {"attr", attribute},
@@ -139,7 +139,7 @@ constexpr NamedFilter table[] = {
 
 }  // namespace
 
-FilterTable selection_filters() { return {std::begin(table), std::end(table)}; }
+FilterTable selection_filters() { return {std::begin(selection_table), std::end(selection_table)}; }
 
 AttributePath::AttributePath(const Value& attribute) {
   if (attribute.is(Kind::missing) || attribute.is(Kind::none)) return;

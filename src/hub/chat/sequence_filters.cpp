@@ -274,7 +274,7 @@ Value slice_filter(Interpreter&, Arguments& given) {
                    });
 }
 
-constexpr NamedFilter table[] = {
+constexpr NamedFilter sequence_table[] = {
     {"count", length_filter}, {"length", length_filter},
     {"first", first},         {"last", last},
     {"reverse", reverse},     {"list", list},
@@ -288,6 +288,6 @@ constexpr NamedFilter table[] = {
 
 }  // namespace
 
-FilterTable sequence_filters() { return {std::begin(table), std::end(table)}; }
+FilterTable sequence_filters() { return {std::begin(sequence_table), std::end(sequence_table)}; }
 
 }  // namespace tilewright::hub::jinja

@@ -4,7 +4,7 @@
 namespace tilewright::hub::jinja {
 namespace {
 // clang-format off
-constexpr SpecialCasing table[] = {
+constexpr SpecialCasing casings[] = {
     {0xDF, U"\x53\x53", U"\x53\x73", U"\xDF"},
     {0x130, U"\x130", U"\x130", U"\x69\x307"},
     {0x149, U"\x2BC\x4E", U"\x2BC\x4E", U"\x149"},
@@ -112,6 +112,6 @@ constexpr SpecialCasing table[] = {
 // clang-format on
 }  // namespace
 
-std::span<const SpecialCasing> special_casings() { return table; }
+std::span<const SpecialCasing> special_casings() { return casings; }
 
 }  // namespace tilewright::hub::jinja

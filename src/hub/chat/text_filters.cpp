@@ -259,7 +259,7 @@ Value json(Interpreter&, Arguments& given) {
   return Value::string(to_json(bound[0], style));
 }
 
-constexpr NamedFilter table[] = {
+constexpr NamedFilter text_table[] = {
     {"capitalize", by_method<capitalize_name>},
     {"center", center},
     {"e", escape_filter},
@@ -286,6 +286,6 @@ constexpr NamedFilter table[] = {
 
 }  // namespace
 
-FilterTable text_filters() { return {std::begin(table), std::end(table)}; }
+FilterTable text_filters() { return {std::begin(text_table), std::end(text_table)}; }
 
 }  // namespace tilewright::hub::jinja

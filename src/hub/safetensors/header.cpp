@@ -22,7 +22,7 @@ constexpr DtypeRow kDtypes[] = {{"BOOL", 8},        {"F4", 4},      {"F6_E2M3", 
                                 {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
                                 {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
                                 {"I64", 64},        {"U64", 64}};
-constexpr const char* kAgain = "download or copy the file again; if it stays so, its writer is at fault";
+constexpr const char* kCopyAgain = "download or copy the file again; if it stays so, its writer is at fault";
 
 bool is_utf8(std::string_view text) {
   const auto* p = reinterpret_cast<const unsigned char*>(text.data());
@@ -139,7 +139,7 @@ SafetensorsHeader parse_header(std::string_view text, const std::string& where) 
           .where = where,
           .expected = "{\"name\": {\"dtype\": \"F32\", \"shape\": [2, 3], \"data_offsets\": [0, 24]}, …}",
           .found = fmt::format("\"{}\" at byte {} of the header", text.substr(std::min(e.at, text.size()), 20), e.at),
-          .fix = kAgain});
+          .fix = kCopyAgain});
   }
   return out;
 }
@@ -153,7 +153,7 @@ void refuse_repeated_names(const SafetensorsHeader& header, const std::string& w
             .where = where,
             .expected = "each name once",
             .found = "",
-            .fix = kAgain});
+            .fix = kCopyAgain});
 }
 
 // Offsets still count from the start of the data here.
@@ -163,7 +163,7 @@ void check_entry(const SafetensorsEntry& entry, std::uint64_t previous_end, cons
           .where = where + ", tensor \"" + entry.name + "\"",
           .expected = std::move(expected),
           .found = std::move(found),
-          .fix = kAgain});
+          .fix = kCopyAgain});
   };
   const std::string found = fmt::format("data_offsets [{}, {}]", entry.begin, entry.end);
   if (entry.begin != previous_end)
@@ -197,7 +197,7 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> file, const
           .where = where,
           .expected = "at least 8 bytes",
           .found = fmt::format("{} bytes", file.size()),
-          .fix = kAgain});
+          .fix = kCopyAgain});
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | std::to_integer<std::uint64_t>(file[static_cast<std::size_t>(i)]);
   if (length > kMaxSafetensorsHeader)
@@ -212,7 +212,7 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> file, const
           .where = where,
           .expected = fmt::format("at least {} bytes", length + 8),
           .found = fmt::format("{} bytes", file.size()),
-          .fix = kAgain});
+          .fix = kCopyAgain});
 #endif
   const std::string_view text(reinterpret_cast<const char*>(file.data()) + 8, length);
   if (!is_utf8(text))
@@ -220,7 +220,7 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> file, const
           .where = where,
           .expected = "JSON in UTF-8",
           .found = "",
-          .fix = kAgain});
+          .fix = kCopyAgain});
 
   SafetensorsHeader out = parse_header(text, where);
   refuse_repeated_names(out, where);
@@ -239,7 +239,7 @@ SafetensorsHeader read_safetensors_header(std::span<const std::byte> file, const
           .where = where,
           .expected = fmt::format("{} bytes", end + 8 + length),
           .found = fmt::format("{} bytes", file.size()),
-          .fix = kAgain});
+          .fix = kCopyAgain});
   for (SafetensorsEntry& entry : out.entries) {
     entry.begin += 8 + length;
     entry.end += 8 + length;

@@ -13,7 +13,7 @@ namespace {
 
 using Stage = Decoder::Stage;
 using Kind = Decoder::Stage::Kind;
-constexpr int kMaxDepth = 32;
+constexpr int kDeepestDecoder = 32;
 constexpr std::size_t kMaxStages = 64;
 
 std::size_t parse_count(const JsonNode& node) {
@@ -33,7 +33,7 @@ void add_stages(const JsonNode& node, int depth, std::vector<Stage>& out) {
   const std::string_view type = node.type();
   if (out.size() >= kMaxStages) node.unsupported("number of decoders", "more", fmt::format("at most {}", kMaxStages));
   if (type == "Sequence") {
-    if (depth >= kMaxDepth) node.unsupported("nesting", "deeper", "at most 32 levels");
+    if (depth >= kDeepestDecoder) node.unsupported("nesting", "deeper", "at most 32 levels");
     for (const JsonNode& item : node.member("decoders").items()) add_stages(item, depth + 1, out);
   } else if (type == "ByteLevel") {
     out.push_back({.kind = Kind::byte_level});

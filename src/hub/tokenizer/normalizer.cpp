@@ -13,7 +13,7 @@
 namespace tilewright::hub {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kDeepestNormalizer = 32;
 
 // No real tokenizer comes near this; a chain of hostile Replaces would fill the memory.
 std::size_t longest_result(std::size_t text) { return (std::size_t{1} << 20) + 64 * text; }
@@ -92,7 +92,7 @@ bool strip_accents(const TextView& in, AlignedText& out) {
   return true;
 }
 
-bool byte_level(const TextView& in, AlignedText& out) {
+bool byte_level_characters(const TextView& in, AlignedText& out) {
   const auto& utf8 = byte_level_alphabet().utf8;
   for (std::size_t at = 0; at < in.text.size(); ++at) {
     out.insert(utf8[static_cast<unsigned char>(in.text[at])], in.origin(at, at + 1));
@@ -119,7 +119,7 @@ Normalizer Normalizer::parse(const std::optional<JsonNode>& node) {
 void Normalizer::add(const JsonNode& node, int depth) {
   const std::string_view type = node.type();
   if (type == "Sequence") {
-    if (depth >= kMaxDepth) node.unsupported("nesting", "deeper", "at most 32 levels");
+    if (depth >= kDeepestNormalizer) node.unsupported("nesting", "deeper", "at most 32 levels");
     for (const JsonNode& item : node.member("normalizers").items()) add(item, depth + 1);
   } else if (const auto form = form_named(type)) {
     steps_.push_back([form = *form](const TextView& in, AlignedText& out) { return normalize_unicode(form, in, out); });
@@ -139,7 +139,7 @@ void Normalizer::add(const JsonNode& node, int depth) {
   } else if (type == "StripAccents") {
     steps_.push_back(strip_accents);
   } else if (type == "ByteLevel") {
-    steps_.push_back(byte_level);
+    steps_.push_back(byte_level_characters);
   } else {
     node.unsupported("normalizer", std::string(type),
                      "NFC, NFD, NFKC, NFKD, Replace, Prepend, Lowercase, Strip, StripAccents, ByteLevel or Sequence");

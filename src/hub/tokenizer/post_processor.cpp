@@ -8,7 +8,7 @@
 namespace tilewright::hub {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kDeepestProcessor = 32;
 constexpr std::size_t kMaxItems = 4096;
 
 std::int32_t parse_id(const JsonNode& node) {
@@ -76,7 +76,7 @@ void PostProcessor::wrap(const std::vector<Item>& around, const JsonNode& node) 
 void PostProcessor::add(const JsonNode& node, int depth) {
   const std::string_view type = node.type();
   if (type == "Sequence") {
-    if (depth >= kMaxDepth) node.unsupported("nesting", "deeper", "at most 32 levels");
+    if (depth >= kDeepestProcessor) node.unsupported("nesting", "deeper", "at most 32 levels");
     for (const JsonNode& item : node.member("processors").items()) add(item, depth + 1);
   } else if (type == "TemplateProcessing") {
     wrap(parse_template(node), node);

@@ -8,7 +8,7 @@
 namespace tilewright::hub {
 namespace {
 
-constexpr int kMaxDepth = 32;
+constexpr int kDeepestPreTokenizer = 32;
 constexpr std::string_view kGpt2Pattern =
     R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
@@ -179,7 +179,7 @@ void PreTokenizer::add_metaspace(const JsonNode& node) {
 void PreTokenizer::add(const JsonNode& node, int depth) {
   const std::string_view type = node.type();
   if (type == "Sequence") {
-    if (depth >= kMaxDepth) node.unsupported("nesting", "deeper", "at most 32 levels");
+    if (depth >= kDeepestPreTokenizer) node.unsupported("nesting", "deeper", "at most 32 levels");
     for (const JsonNode& item : node.member("pretokenizers").items()) add(item, depth + 1);
     return;
   }

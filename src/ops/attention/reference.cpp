@@ -8,7 +8,7 @@ namespace tilewright::ops {
 namespace {
 
 // A mask of the dtype's lowest value swallows the score, in f16 too, where a wider sum would not.
-double lowest(DType dtype) {
+double lowest_value(DType dtype) {
   return dtype == DType::f16    ? -65504.0
          : dtype == DType::bf16 ? -0x1.fep127
                                 : static_cast<double>(std::numeric_limits<float>::lowest());
@@ -39,7 +39,7 @@ std::vector<HostTensor> attention_reference(std::span<const HostTensor> inputs, 
           dot *= scale;
           if (masked) {
             const double mask = inputs[3].at(((inputs[3].shape[0] == 1 ? 0 : b) * rows + s) * columns + c);
-            dot = mask <= lowest(q.dtype) ? mask : dot + mask;
+            dot = mask <= lowest_value(q.dtype) ? mask : dot + mask;
           }
           scores[static_cast<std::size_t>(c)] = dot;
           highest = std::max(highest, dot);

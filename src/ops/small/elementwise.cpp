@@ -19,7 +19,7 @@ enum class Rule {
   cast,        // any dtype in; attribute `dtype` out
 };
 
-struct Row {
+struct ElementwiseRow {
   const char* name;
   const char* summary;
   Rule rule;
@@ -36,10 +36,10 @@ using enum ScalarOp;
 ScalarStep in(int index) { return scalar_input(index); }
 ScalarStep op(ScalarOp which) { return scalar_apply(which); }
 
-Row unary(const char* name, const char* summary, ScalarOp which, Rule rule = Rule::floating) {
+ElementwiseRow unary(const char* name, const char* summary, ScalarOp which, Rule rule = Rule::floating) {
   return {.name = name, .summary = summary, .rule = rule, .expression = {in(0), op(which)}};
 }
-Row binary(const char* name, const char* summary, ScalarOp which, Rule rule) {
+ElementwiseRow binary(const char* name, const char* summary, ScalarOp which, Rule rule) {
   return {.name = name,
           .summary = summary,
           .rule = rule,
@@ -48,7 +48,7 @@ Row binary(const char* name, const char* summary, ScalarOp which, Rule rule) {
           .scalar = "other"};
 }
 
-std::vector<Row> rows() {
+std::vector<ElementwiseRow> rows() {
   return {
       unary("neg", "-x", neg, Rule::number),
       unary("abs", "|x|", abs, Rule::number),
@@ -117,7 +117,7 @@ std::vector<Row> rows() {
   };
 }
 
-std::vector<OutputSpec> infer_row(const Row& row, const OpCall& call) {
+std::vector<OutputSpec> infer_row(const ElementwiseRow& row, const OpCall& call) {
   const int full = row.expression.inputs();
   const int least = row.scalar_form.empty() ? full : full - 1;
   const bool scalar_form = static_cast<int>(call.inputs.size()) < full || !call.has(full - 1);
@@ -187,7 +187,7 @@ std::vector<HostTensor> evaluate_row(const ScalarExpression& expression, Rule ru
   return {out};
 }
 
-void add_row(Registry& registry, const Row& row) {
+void add_row(Registry& registry, const ElementwiseRow& row) {
   OpSchema schema;
   schema.name = row.name;
   schema.summary = row.summary;
@@ -246,7 +246,7 @@ void add_gelu(Registry& registry) {
 }  // namespace
 
 void add_elementwise_ops(Registry& registry) {
-  for (const Row& row : rows()) add_row(registry, row);
+  for (const ElementwiseRow& row : rows()) add_row(registry, row);
   add_gelu(registry);
 }
 

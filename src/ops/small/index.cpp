@@ -209,7 +209,7 @@ std::vector<HostTensor> evaluate_cache_write(std::span<const HostTensor> in, con
   return {out};
 }
 
-struct Row {
+struct IndexRow {
   const char* name;
   const char* summary;
   std::vector<ArgumentSpec> inputs;
@@ -221,7 +221,7 @@ struct Row {
 }  // namespace
 
 void add_index_ops(Registry& registry) {
-  const Row rows[] = {
+  const IndexRow rows[] = {
       {"embedding", "weight[ids]", {{"weight"}, {"ids"}}, false, infer_embedding, evaluate_embedding},
       {"index_select",
        "slices of self along a dim",
@@ -243,7 +243,7 @@ void add_index_ops(Registry& registry) {
        infer_cache_write,
        evaluate_cache_write},
   };
-  for (const Row& row : rows) {
+  for (const IndexRow& row : rows) {
     OpSchema schema;
     schema.name = row.name;
     schema.summary = row.summary;

@@ -11,7 +11,7 @@ namespace {
 
 enum class Fold { sum, mean, amax, argmax, softmax };
 
-struct Row {
+struct FoldRow {
   const char* name;
   const char* summary;
   Fold fold;
@@ -19,7 +19,7 @@ struct Row {
   bool needs_elements;  // of the folded dim: an empty one is an error
 };
 
-constexpr Row kRows[] = {
+constexpr FoldRow kRows[] = {
     {"sum", "sum over a dim, accumulated in f32", Fold::sum, 1, false},
     {"mean", "mean over a dim, accumulated in f32", Fold::mean, 1, false},
     {"amax", "largest over a dim, NaN if there is one", Fold::amax, 1, true},
@@ -38,7 +38,7 @@ Shape folded_shape(const Shape& shape, int axis, bool keep) {
   return out;
 }
 
-std::vector<OutputSpec> infer(const Row& row, const OpCall& call) {
+std::vector<OutputSpec> infer(const FoldRow& row, const OpCall& call) {
   require_inputs(call, 1, 1);
   require_float(call, 0);
   const Shape& shape = call.input(0).shape();
@@ -72,7 +72,7 @@ void fold_line(Fold fold, const HostTensor& in, std::int64_t at, std::int64_t n,
   for (std::int64_t i = 0; i < n; ++i) out.set(out_at + i * stride, std::exp(in.at(at + i * stride) - largest) / sum);
 }
 
-HostTensor evaluate(const Row& row, const HostTensor& in, const Attributes& attributes) {
+HostTensor evaluate(const FoldRow& row, const HostTensor& in, const Attributes& attributes) {
   const int axis = axis_of(attributes, in.shape.rank());
   const bool scalar = in.shape.rank() == 0;
   const bool same_shape = row.fold == Fold::softmax;
@@ -91,7 +91,7 @@ HostTensor evaluate(const Row& row, const HostTensor& in, const Attributes& attr
 }  // namespace
 
 void add_reduce_ops(Registry& registry) {
-  for (const Row& row : kRows) {
+  for (const FoldRow& row : kRows) {
     OpSchema schema;
     schema.name = row.name;
     schema.summary = row.summary;

@@ -50,7 +50,7 @@ Options parse_options(const char* text) {
   return out;
 }
 
-[[noreturn]] void refuse(const std::string& program, const std::string& found) {
+[[noreturn]] void refuse_program(const std::string& program, const std::string& found) {
   fail({.what = "LLVM could not compile a tile program",
         .where = "tile compiler, program " + program,
         .expected = "code",
@@ -112,7 +112,7 @@ void compile(const char* text, const char* level_name, const char* option_text,
     accept(object_code(*copy, machine, true), "assembly");
   }
   const std::string code = object_code(module, machine, false);
-  if (!errors.empty()) refuse(program.name, errors);
+  if (!errors.empty()) refuse_program(program.name, errors);
   accept(code, "code");
 }
 

@@ -54,9 +54,9 @@ std::vector<std::int64_t> key(const Node& node) {
   return all;
 }
 
-class Pass {
+class SameValues {
  public:
-  explicit Pass(Program& program) : program_(program), same_(program.nodes.size()) {
+  explicit SameValues(Program& program) : program_(program), same_(program.nodes.size()) {
     std::iota(same_.begin(), same_.end(), 0);
   }
 
@@ -97,7 +97,7 @@ class Pass {
 }  // namespace
 
 Program cse(Program program) {
-  Pass(program).block(0);
+  SameValues(program).block(0);
   return renumbered(program);
 }
 

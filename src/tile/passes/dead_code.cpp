@@ -7,9 +7,9 @@
 namespace tilewright::tile {
 namespace {
 
-class Pass {
+class DeadCode {
  public:
-  explicit Pass(Program& program) : program_(program), live_(program.nodes.size(), false) { find_loops(0); }
+  explicit DeadCode(Program& program) : program_(program), live_(program.nodes.size(), false) { find_loops(0); }
 
   void run() {
     mark_effects(0);
@@ -111,7 +111,7 @@ class Pass {
 }  // namespace
 
 Program dead_code(Program program) {
-  Pass(program).run();
+  DeadCode(program).run();
   return renumbered(program);
 }
 

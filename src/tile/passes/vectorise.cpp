@@ -9,7 +9,7 @@
 namespace tilewright::tile {
 namespace {
 
-struct Work {
+struct NestWork {
   IterationSpace space;
   std::set<ValueId> nodes;
   bool reduces = false;
@@ -25,11 +25,11 @@ void collect(const Program& program, ValueId id, std::set<ValueId>& out) {
 
 Program vectorise(Program program, int lanes) {
   IterationSpaces spaces(program);
-  std::map<int, Work> nests;
+  std::map<int, NestWork> nests;
   for (ValueId id = 0; id < static_cast<ValueId>(program.nodes.size()); ++id) {
     const Node& node = program.node(id);
     if (node.plan.nest == kNone) continue;
-    Work& work = nests[node.plan.nest];
+    NestWork& work = nests[node.plan.nest];
     if (node.op != OpCode::loop && node.op != OpCode::matmul) work.space = spaces.of_root(id);
     work.nodes.insert(id);
     work.reduces = work.reduces || is_reduction(node.op);
@@ -37,7 +37,7 @@ Program vectorise(Program program, int lanes) {
   }
   for (Node& node : program.nodes) {
     if (node.plan.nest == kNone) continue;
-    const Work& work = nests[node.plan.nest];
+    const NestWork& work = nests[node.plan.nest];
     int vector = lanes;
     while (vector > 1 && vector > work.space.columns) vector /= 2;
     const bool heavy = std::any_of(work.nodes.begin(), work.nodes.end(), [&](ValueId id) {

@@ -11,7 +11,9 @@ namespace {
 constexpr std::size_t kMostTerms = 16;
 constexpr int kBudget = 4000;  // steps of a proof; real ones take fewer than a hundred
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); }
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+  return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0);
+}
 
 LinearForm number(std::int64_t value) { return {{}, value}; }
 
@@ -195,11 +197,11 @@ LinearForm IndexForms::compute(ValueId id) {
     case OpCode::index_div:
       if (b.fixed() && b.constant == 1) return a;
       if (b.fixed() && b.constant == 0) return {};
-      if (both && b.constant > 0) return number(floor_div(a.constant, b.constant));
+      if (both && b.constant > 0) return number(floor_quotient(a.constant, b.constant));
       return single({Atom::Kind::div, kNone, {a, b}, {}});
     case OpCode::index_mod:
       if (b.fixed() && (b.constant == 1 || b.constant == 0)) return {};
-      if (both && b.constant > 0) return number(a.constant - floor_div(a.constant, b.constant) * b.constant);
+      if (both && b.constant > 0) return number(a.constant - floor_quotient(a.constant, b.constant) * b.constant);
       return single({Atom::Kind::mod, kNone, {a, b}, {}});
     case OpCode::index_min:
     case OpCode::index_max: {
@@ -289,7 +291,7 @@ bool IndexForms::prove_variable(const LinearForm& rest, const Atom& atom, std::i
   if (length && step.fixed() && step.constant > 0) {
     // The last value, where the length is a number or a multiple of the step.
     if (length->fixed() && length->constant > 0)
-      return instead(scaled_sum(start, number(floor_div(length->constant - 1, step.constant)), step.constant));
+      return instead(scaled_sum(start, number(floor_quotient(length->constant - 1, step.constant)), step.constant));
     if (divides(step.constant, *length) && instead(scaled_sum(stop, step, -1))) return true;
   }
   if (length && *length == step) return instead(start);  // one iteration

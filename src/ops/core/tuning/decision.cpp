@@ -8,7 +8,7 @@
 namespace tilewright::ops {
 namespace {
 
-constexpr std::size_t kLeastRounds = 6, kMostArms = 16, kLongestText = 2000;
+constexpr std::size_t kLeastRatios = 6, kMostArms = 16, kLongestText = 2000;
 
 double median_of(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -52,7 +52,7 @@ Gain gain_of(const std::vector<double>& decomposition, const std::vector<double>
   Gain out;
   out.median = median_of(ratios);
   out.low = out.high = out.median;
-  if (ratios.size() < kLeastRounds) return out;
+  if (ratios.size() < kLeastRatios) return out;
   const std::size_t k = rank_of_interval(ratios.size());
   out.interval = true;
   out.low = ratios[k - 1];

@@ -1,0 +1,1 @@
+tilewright_unity(${target})
