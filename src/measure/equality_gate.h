@@ -22,9 +22,9 @@ class EqualityGate {
   //   f32: 1e-4 · the largest |logit|;
   //   f16, bf16: 1.5 × the largest difference between eager and eager with f32 activations on the same (rounded)
   //   weights, both with logits in the narrow dtype, as arms deliver them; a pass of fewer than 32 positions is
-  //   lengthened for this, as the largest of few differences says little. For that the weights are converted on the
-  //   device and freed again; if memory does not suffice, the bound is 8 units of the dtype's rounding of the largest
-  //   |logit|, and `bound_source` says so.
+  //   lengthened for this, as the largest of few differences says little. At least a unit in the last place of the
+  //   largest logit. For that the weights are converted on the device and freed again; if memory does not suffice, the
+  //   bound is 8 units of the dtype's rounding of the largest |logit|, and `bound_source` says so.
   // All over the first 32 positions: decode: the prompt's last row and the steps behind it; prefill: the prompt's first
   // rows, and its last. Throws Error if eager cannot run.
   EqualityGate(ArmRun& eager, const Pass& pass, const std::shared_ptr<const engine::LoadedModel>& loaded,
@@ -33,7 +33,9 @@ class EqualityGate {
   // Of eager itself: wrong if a logit is not finite.
   const Equality& eager() const { return eager_; }
 
-  // Wrong: a logit is off by more than the bound, a token differs where eager's two best logits are further apart than
+  // Wrong: a logit is off by more than the bound, from eager and (f16, bf16) from eager with f32 activations too: a
+  // kernel that rounds less is further from eager the more exact it is, and is judged by the run that it comes closer
+  // to. Wrong as well: a token differs where eager's two best logits are further apart than
   // the bound, or (graph arms) a logit differs in any bit from what the same kernels give launch by launch, on the
   // prompt padded likewise. Near-tie: a token differs where they are not. Tokens of all steps are compared.
   // `ungraphed`: the arm with the same kernels, for graph arms; else null. Throws Error if the arm cannot run.
@@ -68,6 +70,7 @@ class EqualityGate {
   const Pass& pass_;
   const std::atomic<bool>* interrupted_;
   Positions reference_;
+  Positions exact_;  // eager with f32 activations, rounded to the dtype; empty if there was no such run
   Equality eager_;
 };
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "tile/binary/compiler.h"
@@ -160,9 +161,17 @@ std::vector<TimelineEntry> timeline(const TracedIteration& traced, double from, 
 }
 
 std::vector<TimelineEntry> step_timeline(const TracedIteration& traced, std::int64_t& cut) {
-  const std::size_t step = traced.steps.size() / 2;
-  const double to = step + 1 < traced.steps.size() ? traced.steps[step + 1] : traced.end;
-  return timeline(traced, traced.steps[step], to, kMostEntries, cut);
+  // The step of median length: others may have been disturbed.
+  const auto end_of = [&](std::size_t step) {
+    return step + 1 < traced.steps.size() ? traced.steps[step + 1] : traced.end;
+  };
+  std::vector<std::size_t> order(traced.steps.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::nth_element(
+      order.begin(), order.begin() + static_cast<std::ptrdiff_t>(order.size() / 2), order.end(),
+      [&](std::size_t a, std::size_t b) { return end_of(a) - traced.steps[a] < end_of(b) - traced.steps[b]; });
+  const std::size_t step = order[order.size() / 2];
+  return timeline(traced, traced.steps[step], end_of(step), kMostEntries, cut);
 }
 
 std::vector<TimelineEntry> whole_timeline(const TracedIteration& traced) {
