@@ -28,6 +28,7 @@ struct Case {
   std::string fuse = "none";
   int threads = 1;
   std::int64_t batch = 1;
+  std::string device = "host";
 };
 
 // The same work by an eager runner and by one that replays, compared after each pass.
@@ -66,6 +67,7 @@ class Pair {
     engine::SessionOptions out = options_for(test_model(c.model), c.dtype);
     out.fuse = c.fuse;
     out.device_options.threads = c.threads;
+    out.device = c.device;
     return out;
   }
   Pair(const Case& c, const engine::SessionOptions& options)
@@ -253,6 +255,72 @@ TEST(Runner, TeacherForcing) {
     pair.step();
   }
   EXPECT_EQ(pair.eager().read_token(), pair.graph().read_token());
+}
+
+// Ten thousand replays of a decode step: the same tokens and logits in every sequence, and no more memory.
+TEST(Runner, TenThousandStepsNeedNoMemoryAndRepeatThemselves) {
+  for (const char* fuse : {"none", "all"}) {
+    engine::SessionOptions options = options_for(test_model("qwen3-base"));
+    options.fuse = fuse;
+    options.device_options.threads = 2;
+    Session session(program(), options);
+    Runner runner(session, Submission::graph);
+    const HostTensor ids = prompt_of(1, 6, 90);
+    std::vector<std::int64_t> tokens;
+    std::vector<std::byte> logits;
+    runtime::MemoryStats settled;
+    for (int done = 0, sequence = 0; done < 10000; done += 250, ++sequence) {
+      runner.begin(1, 256);
+      runner.prefill(ids);
+      std::vector<std::int64_t> now;
+      for (int step = 0; step < 250; ++step) {
+        now.push_back(runner.read_token());
+        runner.step();
+      }
+      if (sequence == 0) {
+        tokens = now;
+        logits = bytes_of(session, runner.logits());
+        settled = session.stream().memory_stats();
+        continue;
+      }
+      ASSERT_EQ(now, tokens) << "sequence " << sequence;
+      ASSERT_EQ(bytes_of(session, runner.logits()), logits) << "sequence " << sequence;
+    }
+    const runtime::MemoryStats after = session.stream().memory_stats();
+    EXPECT_EQ(after.reserved, settled.reserved);
+    EXPECT_EQ(after.allocated, settled.allocated);
+    EXPECT_EQ(after.peak, settled.peak);
+    EXPECT_EQ(runner.costs().graphs, 2);
+  }
+}
+
+// Buffers that cannot be read between launches, as on an accelerator.
+TEST(Runner, WithoutAddresses) {
+  for (const char* fuse : {"none", "all"})
+    for (const int threads : {1, 2}) {
+      Pair pair({.model = "qwen3-base", .fuse = fuse, .threads = threads, .device = "host:opaque"});
+      pair.begin(1, 40);
+      pair.prefill(9);
+      pair.steps(6);
+      pair.compare_state();
+    }
+}
+
+// Sequences that were begun behind the runner's back lie elsewhere: no graph writes to the old ones unnoticed.
+TEST(Runner, AnotherStateIsRefused) {
+  Session session(program(), options_for(test_model("qwen3-base")));
+  Runner runner(session, Submission::graph);
+  runner.begin(1, 40);
+  runner.prefill(prompt_of(1, 5, 90));
+  runner.step();
+  session.begin(1, 600);
+  session.begin(1, 40);
+  for (int i = 0; i < 2; ++i) try {
+      runner.prefill(prompt_of(1, 5, 90));
+      FAIL();
+    } catch (const Error& e) {
+      EXPECT_EQ(e.text().code, 507015) << e.what();
+    }
 }
 
 // Decisions of `auto` hang on shapes alone, which are the same while capturing.

@@ -209,6 +209,7 @@ std::string several_graphs_share_buffers(const Setup& setup) {
 
 std::string threads_capture_at_the_same_time(const Setup& setup) {
   const auto device = setup.open(0);
+  const CaptureMode modes[] = {CaptureMode::global, CaptureMode::thread_local_only, CaptureMode::relaxed};
   std::string wrong[3];
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t)
@@ -216,7 +217,7 @@ std::string threads_capture_at_the_same_time(const Setup& setup) {
       const auto stream = device->create_stream();
       const Tensor data = empty(*stream, DType::i32, {2048});
       for (int round = 0; round < 20; ++round) {
-        stream->begin_capture(CaptureMode::relaxed);
+        stream->begin_capture(modes[t]);
         for (int i = 0; i < 10; ++i) add_value(*stream, data, data, 1);
         const std::shared_ptr<Graph> graph = stream->end_capture();
         if (graph->nodes.size() != 10) wrong[t] = fmt::format("{} nodes of 10", graph->nodes.size());
@@ -228,6 +229,27 @@ std::string threads_capture_at_the_same_time(const Setup& setup) {
   for (const std::string& text : wrong)
     if (!text.empty()) return text;
   return {};
+}
+
+// A capture bars nothing on another device.
+std::string devices_capture_by_themselves(const Setup& setup) {
+  const auto first = setup.open(0), second = setup.open(0);
+  const auto a = first->create_stream(), b = second->create_stream();
+  const Tensor left = ints(*a, 2000), right = ints(*b, 2000);
+  a->synchronize();
+  a->begin_capture(CaptureMode::global);
+  add_value(*a, left, left, 1);
+  const Tensor more = ints(*b, 2000, 5);  // copies pageable memory
+  b->begin_capture(CaptureMode::global);
+  add_value(*b, right, right, 2);
+  const auto other = second->instantiate(b->end_capture());
+  b->replay(*other);
+  second->synchronize();
+  add_value(*a, left, left, 1);
+  const auto graph = first->instantiate(a->end_capture());
+  a->replay(*graph);
+  if (std::string wrong = expect_iota(*b, right, 2); !wrong.empty()) return wrong;
+  return expect_iota(*a, left, 2);
 }
 
 std::string replays_need_no_memory(const Setup& setup) {
@@ -365,6 +387,7 @@ std::vector<Check> capture_checks() {
       TW_CHECK_ROW(pinned_memory_orders_copies),
       TW_CHECK_ROW(several_graphs_share_buffers),
       TW_CHECK_ROW(threads_capture_at_the_same_time),
+      TW_CHECK_ROW(devices_capture_by_themselves),
       TW_CHECK_ROW(replays_need_no_memory),
       TW_CHECK_ROW(empty_graphs_replay),
       TW_CHECK_ROW(ordered_launches_stay_whole),

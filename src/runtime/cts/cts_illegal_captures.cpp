@@ -120,6 +120,14 @@ std::string wait_for_an_event_from_outside(const Setup& setup) {
   if (std::string wrong = invalidates(setup, {code::kCaptureDependency}, [](Scene& s) { s.stream->wait(*s.event); });
       !wrong.empty())
     return "never recorded: " + wrong;
+  if (std::string wrong = invalidates(setup, {code::kCaptureDependency},
+                                      [](Scene& s) {
+                                        s.stream->record(*s.event);
+                                        s.other->record(*s.event);  // which counts from here on
+                                        s.stream->wait(*s.event);
+                                      });
+      !wrong.empty())
+    return "recorded outside again: " + wrong;
   return invalidates(setup, {code::kCaptureDependency}, [](Scene& s) {
     s.other->record(*s.event);
     s.stream->wait(*s.event);
