@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "engine/fuse_list.h"
 #include "measure/statistics.h"
 #include "opgraph/chain_rewriter.h"
 #include "tile/binary/compiler.h"
@@ -35,6 +36,12 @@ class Observed {
 
 }  // namespace
 
+std::string refused_beforehand(const Arm& arm, const engine::SessionOptions& options) {
+  if (!arm.graph || !arm.fused) return {};
+  if (!engine::parse_fuse_list(options.fuse).found && options.fuse_file.empty()) return {};
+  return "found chains hold launches back, so that they cannot be captured: leave `found` out";
+}
+
 ArmRun::ArmRun(std::shared_ptr<const engine::LoadedModel> loaded, const Arm& arm, const engine::SessionOptions& options)
     : arm_(arm), session_(std::move(loaded), options_of(arm, options)), runner_(session_, arm.submission()) {}
 
@@ -56,6 +63,8 @@ void ArmRun::prepare(const Pass& pass) {
 ArmRun::Counts ArmRun::count(const Pass& pass) {
   const Account account(*this);
   begin_iteration(runner_, pass);
+  const auto chains = [this] { return session_.chains() ? session_.chains()->counts().fused : 0; };
+  const long before = chains();
   PassWatch watch(session_.context().switches());
   {
     const Observed observed(session_.context(), &watch);
@@ -65,12 +74,13 @@ ArmRun::Counts ArmRun::count(const Pass& pass) {
       runner_.step();
     runner_.read_token();
   }
-  return {watch.launches(), watch.kernels(), watch.fallbacks(), watch.coverage()};
+  Counts out{watch.launches(), watch.kernels(), watch.fallbacks(), watch.coverage()};
+  if (chains() > before) out.kernels.push_back({"found chains", "derived", "", chains() - before});
+  return out;
 }
 
 std::string ArmRun::refusal(const Counts& counts) {
   if (!arm_.fused || !counts.kernels.empty()) return {};
-  if (session_.chains() && session_.chains()->counts().fused > 0) return {};
   std::string reasons;
   std::size_t named = 0;
   for (const KernelUse& use : counts.fallbacks) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/loaded_model.h"
@@ -15,6 +16,9 @@
 #include "measure/pass.h"
 
 namespace tilewright::measure {
+
+// Why an arm cannot be run at all with these options, or empty.
+std::string refused_beforehand(const Arm& arm, const engine::SessionOptions& options);
 
 class ArmRun {
  public:

@@ -100,6 +100,10 @@ class CaseRun {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       if (stop()) return drop_all(ArmStatus::skipped, "interrupted"), interrupted("while preparing");
       say("prepare", result(i).name, i, runs_.size());
+      if (const std::string reason = refused_beforehand(request_.arms[i], options_.model); !reason.empty()) {
+        drop(i, ArmStatus::refused, reason);
+        continue;
+      }
       try {
         runs_[i] = std::make_unique<ArmRun>(request_.loaded, request_.arms[i], options_.model);
         result(i).status = ArmStatus::measured;

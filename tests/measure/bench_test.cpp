@@ -82,6 +82,11 @@ TEST(Bench, MeasuresAllArmsOfAModel) {
         EXPECT_EQ(arm.equality->tokens_compared, (c < 2 ? 7 : 41) * (c % 2 + 1));
         EXPECT_EQ(arm.equality->bitwise.has_value(), arm.name.find("graph") != std::string::npos);
         EXPECT_TRUE(arm.equality->bitwise.value_or(true));
+        EXPECT_EQ(arm.equality->tokens_equal < arm.equality->tokens_compared, arm.equality->near_tie.has_value());
+        EXPECT_EQ(arm.equality->verdict, arm.equality->near_tie ? Verdict::near_tie : Verdict::equal);
+        if (arm.equality->near_tie) {
+          EXPECT_LE(arm.equality->near_tie->gap, arm.equality->bound);
+        }
         ASSERT_TRUE(arm.latency);
         EXPECT_LE(arm.latency->p50_s, arm.latency->p99_s);
         EXPECT_EQ(arm.ratio.has_value(), arm.name != "eager");
@@ -225,6 +230,28 @@ TEST(Bench, AFusedArmWithoutAKernelIsRefusedWithTheReason) {
   EXPECT_EQ(arm.status, ArmStatus::refused);
   EXPECT_NE(arm.reason.find("no fused kernel ran"), std::string::npos);
   EXPECT_EQ(arm_of(result, "graph").status, ArmStatus::measured);
+}
+
+TEST(Bench, FoundChainsAreNotCaptured) {
+  BenchOptions options = options_of(bard());
+  options.model.fuse = "rms_norm,found";
+  options.arms = {"eager", "graph", "fused+graph"};
+  const BenchResult result = run_bench(program(), options);
+  EXPECT_EQ(arm_of(result, "fused+graph").status, ArmStatus::refused);
+  EXPECT_EQ(arm_of(result, "graph").status, ArmStatus::measured);
+}
+
+// The weights fit the device, their f32 twin does not: the bound is a stated other one.
+TEST(Bench, WithoutMemoryForTheTwinTheBoundSaysSo) {
+  BenchOptions options = options_of(bard());
+  options.arms = {"eager", "graph"};
+  options.model.device_options.memory_limit = std::size_t{30} << 20;
+  const BenchResult result = run_bench(program(), options);
+  const ArmResult& arm = arm_of(result, "graph");
+  EXPECT_EQ(arm.status, ArmStatus::measured) << arm.reason;
+  ASSERT_TRUE(arm.equality);
+  EXPECT_NE(arm.equality->bound_source.find("8 roundings"), std::string::npos) << arm.equality->bound_source;
+  EXPECT_NE(arm.equality->bound_source.find("memory"), std::string::npos) << arm.equality->bound_source;
 }
 
 TEST(Bench, WrongOptionsAreRefusedBeforeAnythingIsLoaded) {
