@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/fuse_list.h"
+#include "engine/observed.h"
 #include "measure/statistics.h"
 #include "opgraph/chain_rewriter.h"
 #include "tile/binary/compiler.h"
@@ -19,20 +20,6 @@ engine::SessionOptions options_of(const Arm& arm, engine::SessionOptions options
   if (!arm.fused) options.fuse_file.clear();
   return options;
 }
-
-// Sets the context's observer for as long as it lives.
-class Observed {
- public:
-  Observed(ops::Context& context, ops::Observer* observer) : context_(context), before_(context.observer()) {
-    context_.set_observer(observer);
-  }
-  ~Observed() { context_.set_observer(before_); }
-  Observed(const Observed&) = delete;
-
- private:
-  ops::Context& context_;
-  ops::Observer* before_;
-};
 
 }  // namespace
 
@@ -67,7 +54,7 @@ ArmRun::Counts ArmRun::count(const Pass& pass) {
   const long before = chains();
   PassWatch watch(session_.context().switches());
   {
-    const Observed observed(session_.context(), &watch);
+    const engine::Observed observed(session_.context(), &watch);
     if (pass.regime == Regime::prefill)
       runner_.prefill(pass.ids);
     else
@@ -95,7 +82,7 @@ std::string ArmRun::refusal(const Counts& counts) {
 
 ArmRun::Watched ArmRun::watch(const Pass& pass, int iterations) {
   const Account account(*this);
-  const Observed unobserved(session_.context(), nullptr);
+  const engine::Observed unobserved(session_.context(), nullptr);
   runtime::Device& device = session_.device();
   std::vector<double> first, between, submitting;
   for (int i = 0; i < iterations; ++i) {

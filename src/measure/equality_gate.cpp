@@ -255,28 +255,37 @@ Equality EqualityGate::judge(ArmRun& arm, ArmRun* ungraphed) const {
                             out.bound);
     }
   }
+  compare_tokens(own, reference_, out);
+  if (!arm.arm().graph || !ungraphed) return out;
+  const Positions apart = run(*ungraphed, &reference_, true, std::min(pass_.steps, kJudgedPositions - 1), false);
+  compare_bits(own, apart, ungraphed->arm().name(), out);
+  return out;
+}
+
+void EqualityGate::compare_tokens(const Positions& own, const Positions& reference, Equality& out) {
   for (std::size_t i = 0; i < own.size(); ++i)
     for (std::size_t row = 0; row < own[i].tokens.size(); ++row) {
       ++out.tokens_compared;
-      if (own[i].tokens[row] == reference_[i].tokens[row]) {
+      if (own[i].tokens[row] == reference[i].tokens[row]) {
         ++out.tokens_equal;
         continue;
       }
-      const double gap = reference_[i].gaps[row];
+      const double gap = reference[i].gaps[row];
       if (gap > out.bound) {
         if (out.verdict != Verdict::wrong)
           out.why = fmt::format(
               "the token at position {} is {} where eager's is {}, whose logit is {:.4g} above the "
               "next, more than {:.4g}",
-              own[i].place, own[i].tokens[row], reference_[i].tokens[row], gap, out.bound);
+              own[i].place, own[i].tokens[row], reference[i].tokens[row], gap, out.bound);
         out.verdict = Verdict::wrong;
       } else if (!out.near_tie) {
         out.near_tie = Equality::NearTie{own[i].place, gap};
       }
     }
   if (out.near_tie && out.verdict == Verdict::equal) out.verdict = Verdict::near_tie;
-  if (!arm.arm().graph || !ungraphed) return out;
-  const Positions apart = run(*ungraphed, &reference_, true, std::min(pass_.steps, kJudgedPositions - 1), false);
+}
+
+void EqualityGate::compare_bits(const Positions& own, const Positions& apart, const std::string& name, Equality& out) {
   out.bitwise = true;
   for (std::size_t i = 0; i < apart.size() && *out.bitwise; ++i) {
     if (apart[i].logits.bytes == own[i].logits.bytes && apart[i].tokens == own[i].tokens) continue;
@@ -285,10 +294,9 @@ Equality EqualityGate::judge(ArmRun& arm, ArmRun* ungraphed) const {
       out.why = fmt::format(
           "at position {} it differs from {} launch by launch: the same kernels must give the same "
           "bits",
-          own[i].place, ungraphed->arm().name());
+          own[i].place, name);
     out.verdict = Verdict::wrong;
   }
-  return out;
 }
 
 }  // namespace tilewright::measure

@@ -41,7 +41,7 @@ class EqualityGate {
   // `ungraphed`: the arm with the same kernels, for graph arms; else null. Throws Error if the arm cannot run.
   Equality judge(ArmRun& arm, ArmRun* ungraphed) const;
 
- private:
+  // What it is made of, for tests: outputs of a pass, and what is said of two of them.
   struct Position {
     HostTensor logits;  // [batch, vocab] in compute dtype; empty behind the judged ones
     std::int64_t place = 0;
@@ -53,7 +53,16 @@ class EqualityGate {
     double difference = 0;
     std::int64_t place = -1;
   };
+  // A row of logits [batch, rows, vocab], with its tokens and gaps.
+  static Position prompt_row(const HostTensor& all, std::int64_t row);
+  // The largest difference of two logits; infinite if they differ and one is not finite.
+  static Worst worst(const Positions& a, const Positions& b);
+  // Counts tokens and judges those that differ by `out.bound`; a verdict that is wrong stays.
+  static void compare_tokens(const Positions& own, const Positions& reference, Equality& out);
+  // `apart`: the same kernels launch by launch, at most as many positions.
+  static void compare_bits(const Positions& own, const Positions& apart, const std::string& name, Equality& out);
 
+ private:
   // `padded`: as a graph's prompt; `steps`: at most so many; `gaps`: wanted.
   Positions run(ArmRun& arm, const Positions* teacher, bool padded, std::int64_t steps, bool gaps) const {
     return run(arm, pass_, teacher, padded, steps, gaps);
@@ -61,8 +70,6 @@ class EqualityGate {
   Positions run(ArmRun& arm, const Pass& pass, const Positions* teacher, bool padded, std::int64_t steps,
                 bool gaps) const;
   Positions run_prompt(ArmRun& arm, const Pass& pass, bool padded, bool gaps) const;
-  static Position prompt_row(const HostTensor& all, std::int64_t row);
-  static Worst worst(const Positions& a, const Positions& b);
   void fix_bound(ArmRun& eager, const std::shared_ptr<const engine::LoadedModel>& loaded,
                  const engine::SessionOptions& options);
   void check_interrupt() const;

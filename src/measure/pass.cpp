@@ -4,22 +4,10 @@
 
 #include <limits>
 
+#include "engine/observed.h"
+
 namespace tilewright::measure {
 namespace {
-
-// Fallbacks are counted in passes that nobody times.
-class Unwatched {
- public:
-  explicit Unwatched(ops::Context& context) : context_(context), observer_(context.observer()) {
-    context_.set_observer(nullptr);
-  }
-  ~Unwatched() { context_.set_observer(observer_); }
-  Unwatched(const Unwatched&) = delete;
-
- private:
-  ops::Context& context_;
-  ops::Observer* observer_;
-};
 
 bool asked_to_stop(const std::atomic<bool>* interrupted) {
   return interrupted && interrupted->load(std::memory_order_relaxed);
@@ -68,7 +56,7 @@ bool run_iteration(engine::Runner& runner, const Pass& pass, const std::atomic<b
 }
 
 double time_iteration(engine::Runner& runner, const Pass& pass, const std::atomic<bool>* interrupted) {
-  const Unwatched unwatched(runner.session().context());
+  const engine::Observed unwatched(runner.session().context(), nullptr);  // fallbacks are counted in other passes
   begin_iteration(runner, pass);
   runtime::Device& device = runner.session().device();
   const double start = device.now();

@@ -127,6 +127,10 @@ TEST(Bench, PrefillCountsRealTokensAndComparesThePaddedPass) {
       SCOPED_TRACE(result.cases[c].label + " " + arm.name);
       ASSERT_EQ(arm.status, ArmStatus::measured) << arm.reason;
       EXPECT_EQ(arm.equality->tokens_compared, c == 0 ? 5 : 33);
+      EXPECT_DOUBLE_EQ(*arm.rate_median, (c == 0 ? 5 : 40) / *arm.median_s);
+      if (arm.graph) {
+        EXPECT_DOUBLE_EQ(*arm.launches_per_token, static_cast<double>(arm.graph->nodes) / (c == 0 ? 5 : 40));
+      }
       EXPECT_FALSE(arm.latency);
     }
 }
@@ -156,6 +160,77 @@ TEST(Bench, FindsAWrongKernelAndOneThatIsSubtlyOff) {
   BenchOptions options = options_of(bard(), DType::f32);
   options.model.fuse = "rms_norm";
   EXPECT_FALSE(run_bench(harmless, options).any_wrong());
+}
+
+// The bound is the stated multiple of what was measured for it, which `bound_source` tells with four digits.
+TEST(Bench, BoundsAreWhatTheyAreSaidToBe) {
+  for (const auto& [dtype, before, factor] :
+       {std::tuple{DType::f32, "largest logit, ", 1e-4}, std::tuple{DType::bf16, "largest difference, ", 1.5}}) {
+    BenchOptions options = options_of(bard(), dtype);
+    options.arms = {"eager"};
+    const BenchResult result = run_bench(program(), options);
+    const measure::Equality& equality = *arm_of(result, "eager").equality;
+    const std::size_t at = equality.bound_source.find(before);
+    ASSERT_NE(at, std::string::npos) << equality.bound_source;
+    const double measured = std::stod(equality.bound_source.substr(at + std::string(before).size()));
+    EXPECT_NEAR(equality.bound, factor * measured, 1e-3 * factor * measured);
+    EXPECT_GT(measured, dtype == DType::f32 ? 1 : 1e-3);  // of logits of some 5 to 20
+    EXPECT_LT(measured, dtype == DType::f32 ? 100 : 1);
+  }
+}
+
+// An arm that keeps memory with every pass is said to grow, the others are not.
+TEST(Bench, GrowingMemoryIsSeen) {
+  std::vector<Tensor> kept;
+  const Program leaking([&](ops::Registry& registry) {
+    registry.add_candidate(
+        "rms_norm", "host",
+        {.name = "leaking",
+         .kind = ops::CandidateKind::tuned,
+         .refuse = {},
+         .run = [&](Context& context, const OpCall& call) {
+           kept.push_back(context.empty(DType::f32, {1 << 18}));
+           const Tensor x = call.op.decomposition.run(context, call)[0];
+           const Tensor one = ops::call(context, kFull, {}, {{"shape", Dims{1}}, {"value", 1.0}, {"dtype", x.dtype()}});
+           ops::call_into(context, kMul, {x, one}, call.outputs[0]);
+         }});
+  });
+  BenchOptions options = options_of(bard(), DType::f32);
+  options.model.fuse = "rms_norm";
+  options.gen = {2};
+  options.arms = {"eager", "fused"};
+  options.loaded = std::make_shared<const engine::LoadedModel>(leaking, options.model);
+  const BenchResult result = run_bench(leaking, options);
+  EXPECT_TRUE(arm_of(result, "fused").memory->reserved_grew);
+  EXPECT_FALSE(arm_of(result, "eager").memory->reserved_grew);
+  kept.clear();
+}
+
+// Within the bound, but other bits than launch by launch.
+TEST(Bench, FindsAGraphThatIsNotWhatItsLaunchesAre) {
+  const Program planted([](ops::Registry& registry) {
+    registry.add_candidate("rms_norm", "host",
+                           {.name = "planted",
+                            .kind = ops::CandidateKind::tuned,
+                            .refuse = {},
+                            .run = [](Context& context, const OpCall& call) {
+                              const bool captures = context.stream().capture_status() != runtime::CaptureStatus::none;
+                              const Tensor x = call.op.decomposition.run(context, call)[0];
+                              const Tensor by = ops::call(
+                                  context, kFull, {},
+                                  {{"shape", Dims{1}}, {"value", captures ? 1 + 0x1p-22 : 1.0}, {"dtype", x.dtype()}});
+                              ops::call_into(context, kMul, {x, by}, call.outputs[0]);
+                            }});
+  });
+  BenchOptions options = options_of(bard(), DType::f32);
+  options.model.fuse = "rms_norm";
+  const BenchResult result = run_bench(planted, options);
+  const ArmResult& arm = arm_of(result, "fused+graph");
+  EXPECT_EQ(arm.status, ArmStatus::wrong);
+  EXPECT_LE(arm.equality->worst, arm.equality->bound);
+  EXPECT_EQ(arm.equality->bitwise, false);
+  EXPECT_NE(arm.reason.find("bits"), std::string::npos) << arm.reason;
+  for (const char* name : {"eager", "graph", "fused"}) EXPECT_EQ(arm_of(result, name).status, ArmStatus::measured);
 }
 
 TEST(Bench, AnArmThatFailsDoesNotStopTheOthers) {

@@ -9,6 +9,7 @@
 #include "engine/loaded_model.h"
 #include "engine/program.h"
 #include "measure/arm_run.h"
+#include "measure/equality_gate.h"
 #include "measure/pass.h"
 #include "models/model_fixture.h"
 #include "runtime/capture/capturing_stream.h"
@@ -140,6 +141,24 @@ TEST_P(Iteration, AddsTwoReadingsOfTheClockAndNothingElse) {
   }
   // And nobody watches, although the session's fallbacks are counted otherwise.
   EXPECT_NE(run.session().context().observer(), nullptr);
+}
+
+// Arms are compared on eager's tokens: one is written before each step but the first.
+TEST_P(Iteration, TheGateForcesEveryToken) {
+  const Arm arm{.fused = true, .graph = std::get<1>(GetParam())};
+  ArmRun eager(loaded_, {}, options_), run(loaded_, arm, options_);
+  run.prepare(pass_);
+  const measure::EqualityGate gate(eager, pass_, loaded_, options_);
+  const auto forced = [&](const std::function<void()>& work) {
+    log_.lines.clear();
+    work();
+    return std::count(log_.lines.begin(), log_.lines.end(), "from host 8");
+  };
+  const auto without = forced([&] {
+    run.runner().begin(1, pass_.length());
+    run.runner().prefill(pass_.ids);
+  });
+  EXPECT_EQ(forced([&] { gate.judge(run, nullptr); }), without + pass_.steps);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Iteration, testing::Combine(testing::Values("prefill", "decode"), testing::Bool()));

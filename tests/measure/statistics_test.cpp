@@ -95,6 +95,9 @@ TEST(Statistics, PairedRatiosCancelWhatARoundHasInCommon) {
   EXPECT_NEAR(ratio.value * back.value, 1, 1e-12);
   EXPECT_EQ(estimate_ratio(a, a).low(), 1);
   EXPECT_EQ(estimate_ratio(a, a).high(), 1);
+  // Round by round, and not of the medians: those would give 2 / 3.
+  const double uneven[] = {1, 2, 9}, other[] = {1, 4, 3};
+  EXPECT_EQ(estimate_ratio(uneven, other).value, 1);
 }
 
 TEST(Statistics, SeedDecidesAndEqualSeedsAgree) {
