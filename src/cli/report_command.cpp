@@ -38,8 +38,8 @@ void check_target(const Options& options) {
 void add_report_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   Command command(app, "report", "Render the report of bench or port again, or two of them side by side");
-  command.add_option("a", options->a, "Report that --report-file wrote").not_empty().required();
-  command.add_option("b", options->b, "Another one, to stand beside it").not_empty();
+  command.add_option("A.json", options->a, "Report that --report-file wrote").not_empty().required();
+  command.add_option("B.json", options->b, "Another one, to stand beside it").not_empty();
   command.add_option("--html", options->html, "Write a page to this file, too").not_empty();
   command.footer("The fields of a report are listed in docs/report.md.");
   command.on_run([options] {

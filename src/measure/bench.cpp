@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "engine/fuse_list.h"
 #include "measure/case_run.h"
 #include "measure/fingerprint.h"
 #include "measure/statistics.h"
@@ -25,7 +26,8 @@ void check_list(const std::vector<std::int64_t>& list, const char* flag) {
     if (value < 1) refuse("a length is not positive", flag, "at least 1", fmt::format("{}", value));
 }
 
-void check_options(const BenchOptions& o) {
+void check_options(const Program& program, const BenchOptions& o) {
+  ops::Switches::parse(program.operators, engine::parse_fuse_list(o.model.fuse).composites);
   check_list(o.seq, "--seq");
   check_list(o.gen, "--gen");
   check_list(o.batch, "--batch");
@@ -159,7 +161,7 @@ CaseOutcome run_on_sound_devices(CaseRequest request, Loaded& loaded, const std:
 }
 
 RegimeChoice checked_regime(const Program& program, const BenchOptions& options) {
-  check_options(options);
+  check_options(program, options);
   parse_arms(options.arms);
   const Work stated = work_of(program, options.model, options.model.load.dtype);
   RegimeChoice choice =

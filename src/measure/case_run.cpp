@@ -80,7 +80,7 @@ class CaseRun {
       if (!runs_[i] || alive(i)) drop(i, status, reason);
   }
   bool interrupted(const std::string& when) {
-    out_.incomplete = fmt::format("interrupted {} of {}", when, label_);
+    out_.incomplete = fmt::format("interrupted {}: {}", when, label_);
     return false;
   }
 
@@ -234,7 +234,7 @@ class CaseRun {
   bool look_into() {
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       if (!alive(i)) continue;
-      if (stop()) return interrupted("after all rounds, before latency and traces were complete,");
+      if (stop()) return interrupted("after all rounds, before latency and traces were complete");
       ArmResult& to = result(i);
       try {
         to.memory = runs_[i]->memory();

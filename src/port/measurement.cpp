@@ -108,6 +108,7 @@ StepOutcome Measurement::run_gate() {
   } catch (const Error& error) {
     gate_.checks.push_back({.name = "load", .passed = false, .note = error.what()});
   }
+  if (gate_.interrupted) gate_.checks.clear();  // some looked at a part only
   result_.smoke = gate_;
   if (gate_.interrupted) {
     result_.incomplete = kInterrupted;
@@ -168,8 +169,8 @@ std::string trouble_of(const Json& bench) {
   std::string out;
   for (const char* status : {"wrong", "failed"})
     if (const auto arms = arms_with(bench, status); !arms.empty())
-      out += fmt::format("{}{}: {}", out.empty() ? "" : "; ", status, fmt::join(arms, ", "));
-  if (!out.empty()) return "arms that are " + out;
+      out += fmt::format("{}arms {}: {}", out.empty() ? "" : "; ", status, fmt::join(arms, ", "));
+  if (!out.empty()) return out;
   const Json& incomplete = at(bench, "incomplete");
   return incomplete.is_string() ? incomplete.get<std::string>() : "";
 }

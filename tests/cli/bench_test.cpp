@@ -87,6 +87,7 @@ TEST(Bench, MistakesAreFoundBeforeAnythingIsLoaded) {
   expect_error({"--regime", "prefill", "--seq", "16,2000"}, "--seq");
   expect_error({"--regime", "diffusion"}, "diffusion");
   expect_error({"--device", "hots"}, "host");
+  expect_error({"--fuse", "rms_norm,nonsense"}, "nonsense");
   for (const char* flag : {"--report-file", "--html", "--trace"}) expect_error({flag, "/nowhere/at/all"}, flag);
 }
 
