@@ -76,11 +76,13 @@ Json ratio_json(const measure::Estimate& ratio) {
 struct Samples {
   std::vector<std::vector<double>> rates;
   std::vector<std::string> failures;
-  // The one with the highest median of [begin, end), or end.
-  std::size_t best(std::size_t begin, std::size_t end) const {
+  // The one with the highest median of [begin, end), or end. Peers of another dtype are beside the point.
+  std::size_t best(const std::vector<Peer>& arms, std::size_t begin, std::size_t end) const {
     std::size_t best = end;
     for (std::size_t i = begin; i < end; ++i)
-      if (failures[i].empty() && (best == end || measure::median(rates[i]) > measure::median(rates[best]))) best = i;
+      if (!arms[i].name.ends_with("f32") && failures[i].empty() &&
+          (best == end || measure::median(rates[i]) > measure::median(rates[best])))
+        best = i;
     return best;
   }
 };
@@ -109,7 +111,7 @@ Samples take_turns(const Regime& regime, const std::vector<Peer>& arms, int roun
 // Rows of a regime. `own`: the first so many arms are the engine's; each peer's ratio is the best of them against it.
 Json report_regime(const std::string& shape, const Regime& regime, const std::vector<Peer>& arms, std::size_t own,
                    const Samples& samples, report::Table& table, report::Table& bars) {
-  const std::size_t winner = samples.best(0, own), rival = samples.best(own, arms.size());
+  const std::size_t winner = samples.best(arms, 0, own), rival = samples.best(arms, own, arms.size());
   Json rows = Json::array();
   for (std::size_t arm = 0; arm < arms.size(); ++arm) {
     Json row = {{"shape", shape}, {"regime", regime.text}, {"arm", arms[arm].name}};
