@@ -26,7 +26,7 @@ TileKind tile_kind(DType x_dtype, DType w_dtype, bool widened, const KernelTable
 // next to nothing is computed per byte.
 long single_tile_distance(TileKind kind, long rows) {
   const bool light = (kind == TileKind::dot_pairs16 || kind == TileKind::f32_plain32) && rows <= 3;
-  return light ? 0 : 4096;
+  return light ? 0 : 6144;
 }
 
 long ceil_div(long a, long b) { return (a + b - 1) / b; }
