@@ -1,7 +1,7 @@
 # One static library per row of src/floors.txt; it sees the include path src/ and links the libraries that its row names, else
 # every library of the lower floors.
-# A folder may hold flags.cmake, which is included with `dir` set and may set per-file compile options or link packages
-# (target name in `target`).
+# A folder may hold flags.cmake, which is included with `dir` set and may set per-file compile options, link packages
+# (target name in `target`), or turn off `together` (cmake/unity.cmake).
 function(tilewright_expand_row result row)
   if(row MATCHES "^(.*)/\\*$")
     set(parent ${CMAKE_MATCH_1})
@@ -76,10 +76,11 @@ function(tilewright_add_floors)
       add_library(${target} STATIC ${sources})
       target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR}/src)
       target_link_libraries(${target} PUBLIC ${links} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
+      set(together ON)
       if(EXISTS ${PROJECT_SOURCE_DIR}/src/${dir}/flags.cmake)
         include(${PROJECT_SOURCE_DIR}/src/${dir}/flags.cmake)
       endif()
-      if(dir MATCHES "^ops/")
+      if(together)
         tilewright_unity(${target})
       endif()
       list(APPEND same ${target})

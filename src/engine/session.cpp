@@ -10,8 +10,8 @@
 namespace tilewright::engine {
 namespace {
 
-constexpr ops::OpName kArgmax{"argmax"};
-constexpr const char* kBestPath = "greedy";
+constexpr ops::OpName kTakeBest{"argmax"};
+constexpr const char* kTakeBestPath = "greedy";
 
 }  // namespace
 
@@ -128,8 +128,8 @@ ops::Tensor Session::all_logits(const ops::Tensor& hidden) {
 }
 
 ops::Tensor Session::best(const ops::Tensor& logits) {
-  const ops::PathScope scope(*context_, kBestPath);
-  ops::Tensor token = ops::call(*context_, kArgmax, {logits}, {{"dim", std::int64_t{-1}}});
+  const ops::PathScope scope(*context_, kTakeBestPath);
+  ops::Tensor token = ops::call(*context_, kTakeBest, {logits}, {{"dim", std::int64_t{-1}}});
   context_->flush();
   return token;
 }

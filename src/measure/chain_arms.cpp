@@ -18,7 +18,7 @@ constexpr OpName kTo{"to"};
 constexpr double kLeastSeconds = 1e-3;
 constexpr int kMostTimes = 400;
 // f32 sums in another order and functions by other polynomials, relative to the largest value.
-constexpr double kF32Share = 0x1p-16;
+constexpr double kF32Rounding = 0x1p-16;
 
 bool narrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
@@ -114,7 +114,7 @@ ChainCheck ChainArms::check() {
     const HostTensor expected = runtime::to_host(stream, apart[k]);
     const Spread found = difference(runtime::to_host(stream, fused[k]), expected);
     const double own = wide.empty() ? 0 : difference(expected, runtime::to_host(stream, wide[k])).error;
-    const double one = rounding(apart[k].dtype()) * found.largest, f32 = kF32Share * found.largest;
+    const double one = rounding(apart[k].dtype()) * found.largest, f32 = kF32Rounding * found.largest;
     const double tolerance = 2 * own + one + f32;
     out.equal = out.equal && found.finite && found.error <= tolerance;
     const double share = tolerance > 0 ? found.error / tolerance : found.error > 0 ? 1e9 : 0;

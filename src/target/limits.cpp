@@ -24,11 +24,11 @@ double median_of(int samples, const std::function<double()>& sample) {
   return values[static_cast<std::size_t>(samples) / 2];
 }
 
-struct Field {
+struct LimitField {
   const char* name;
   double MachineLimits::*value;
 };
-constexpr Field kFields[] = {
+constexpr LimitField kLimitFields[] = {
     {"clock_hz", &MachineLimits::clock_hz},           {"f32_flops", &MachineLimits::f32_flops},
     {"fma_per_cycle", &MachineLimits::fma_per_cycle}, {"bf16_dot_flops", &MachineLimits::bf16_dot_flops},
     {"read_bytes", &MachineLimits::read_bytes},       {"copy_bytes", &MachineLimits::copy_bytes},
@@ -90,7 +90,7 @@ Json limits_to_json(const MachineLimits& limits) {
                {"cpu", limits.cpu},
                {"isa", std::string(isa_name(limits.isa))},
                {"threads", limits.threads}};
-  for (const Field& field : kFields) json[field.name] = limits.*field.value;
+  for (const LimitField& field : kLimitFields) json[field.name] = limits.*field.value;
   return json;
 }
 
@@ -105,7 +105,7 @@ MachineLimits limits_from_json(const Json& json, const std::string& where) {
   MachineLimits limits{.cpu = required<std::string>(json, "cpu", where),
                        .isa = isa_from_name(required<std::string>(json, "isa", where)),
                        .threads = static_cast<int>(required<std::int64_t>(json, "threads", where))};
-  for (const Field& field : kFields) limits.*field.value = required<double>(json, field.name, where);
+  for (const LimitField& field : kLimitFields) limits.*field.value = required<double>(json, field.name, where);
   return limits;
 }
 

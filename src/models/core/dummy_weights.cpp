@@ -13,7 +13,7 @@ using ops::OpName;
 using ops::Tensor;
 
 constexpr OpName kCacheWrite{"cache_write"}, kFull{"full"};
-constexpr const char* kPath = "weights";
+constexpr const char* kDummyPath = "weights";
 
 // The pattern: kRows · kWidth values. kRows is prime, so that no row length of a model divides the period and the rows
 // of a matrix differ.
@@ -119,7 +119,7 @@ class Maker {
 
 nn::DecoderWeights dummy_weights(ops::Context& context, const nn::DecoderConfig& config, DType dtype,
                                  const LoadOptions& options) {
-  const ops::PathScope scope(context, kPath);
+  const ops::PathScope scope(context, kDummyPath);
   return Maker(context, config, dtype, options).run();
 }
 

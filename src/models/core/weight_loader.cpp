@@ -18,8 +18,8 @@ using nn::Slot;
 using ops::OpName;
 using ops::Tensor;
 
-constexpr OpName kTo{"to"};
-constexpr const char* kPath = "weights";
+constexpr OpName kCast{"to"};
+constexpr const char* kLoadPath = "weights";
 
 class Loader {
  public:
@@ -28,7 +28,7 @@ class Loader {
       : context_(context), config_(config), names_(names), checkpoint_(std::move(checkpoint)), options_(options) {}
 
   LoadedWeights run() {
-    const ops::PathScope scope(context_, kPath);
+    const ops::PathScope scope(context_, kLoadPath);
     out_.notes = checkpoint_->notes();
     find_prefix();
     resolve_tie();
@@ -167,7 +167,7 @@ class Loader {
   Tensor converted(const TensorView& v, bool kept) {
     const DType wanted = out_.weights.dtype;
     if (v.dtype == wanted) return imported(v, kept);
-    return ops::call(context_, kTo, {imported(v, false)}, {{"dtype", wanted}});
+    return ops::call(context_, kCast, {imported(v, false)}, {{"dtype", wanted}});
   }
 
   // Row-major: small vectors are copied so that the file's pages can go; the embedding table stays the mapping.

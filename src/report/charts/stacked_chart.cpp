@@ -12,7 +12,7 @@
 namespace tilewright::report {
 namespace {
 
-constexpr int kRow = 44, kBarTop = 20, kBarHeight = 16;  // pixels
+constexpr int kStackRow = 44, kStackTop = 20, kStackHeight = 16;  // pixels
 
 double length_of(const StackedPart& part) { return std::isfinite(part.value) ? std::max(0.0, part.value) : 0; }
 
@@ -27,23 +27,23 @@ double sum_of(const StackedBar& bar) {
 std::string stacked_chart(const std::string& description, const std::vector<StackedBar>& bars) {
   double most = 0;
   for (const StackedBar& bar : bars) most = std::max(most, sum_of(bar));
-  const int height = kRow * static_cast<int>(bars.size());
+  const int height = kStackRow * static_cast<int>(bars.size());
   std::string out = fmt::format(R"(<svg class="chart" role="img" aria-label="{}" width="100%" height="{}">)",
                                 escaped(description), height);
   for (std::size_t i = 0; i < bars.size(); ++i) {
-    const int top = kRow * static_cast<int>(i);
+    const int top = kStackRow * static_cast<int>(i);
     out += fmt::format("\n<text class=\"label\" x=\"0\" y=\"{}\">{}</text>", top + 14, escaped(bars[i].label));
     out += fmt::format(R"(<text class="value" x="100%" y="{}" text-anchor="end">{}</text>)", top + 14,
                        escaped(bars[i].text));
-    out += fmt::format(R"(<rect class="track" x="0" y="{}" width="100%" height="{}"/>)", top + kBarTop, kBarHeight);
+    out += fmt::format(R"(<rect class="track" x="0" y="{}" width="100%" height="{}"/>)", top + kStackTop, kStackHeight);
     double from = 0;
     for (const StackedPart& part : bars[i].parts) {
       const double length = length_of(part);
       if (length <= 0 || most <= 0) continue;
       out +=
           fmt::format(R"(<rect class="bar {}" x="{}" y="{}" width="{}" height="{}"><title>{}: {} ({})</title></rect>)",
-                      escaped(part.css), css_percent(from / most), top + kBarTop, css_percent(length / most),
-                      kBarHeight, escaped(part.name), seconds_text(length), percent_text(length / sum_of(bars[i])));
+                      escaped(part.css), css_percent(from / most), top + kStackTop, css_percent(length / most),
+                      kStackHeight, escaped(part.name), seconds_text(length), percent_text(length / sum_of(bars[i])));
       from += length;
     }
   }

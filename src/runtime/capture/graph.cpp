@@ -19,7 +19,7 @@ const char* capture_mode_name(CaptureMode mode) {
   return "?";
 }
 
-class Graph::Outside : public Memory::Watcher {
+class Graph::Outside final : public Memory::Watcher {
  public:
   Outside(Graph& graph, Memory& memory, int node) : graph_(graph), memory_(memory), node_(node) {
     memory_.add_watcher(*this);

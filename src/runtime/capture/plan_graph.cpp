@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kMostBytes = UINT64_MAX / 4;  // sums do not overflow
 
-std::size_t at(int i) { return static_cast<std::size_t>(i); }
+std::size_t index_of(int i) { return static_cast<std::size_t>(i); }
 
 // Who read and wrote which bytes of a block: disjoint ranges that cover what was touched.
 class Ranges {
@@ -100,8 +100,8 @@ std::vector<int> levels(const Graph& graph) {
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     const GraphNode& node = graph.nodes[n];
     for (const int before : node.after) {
-      const bool same_stream = graph.nodes[at(before)].stream == node.stream;
-      floor[n] = std::max(floor[n], same_stream ? floor[at(before)] : closed[at(before)] + 1);
+      const bool same_stream = graph.nodes[index_of(before)].stream == node.stream;
+      floor[n] = std::max(floor[n], same_stream ? floor[index_of(before)] : closed[index_of(before)] + 1);
     }
     level[n] = floor[n];
     for_each_access(node, [&](const Memory* memory, std::uint64_t begin, std::uint64_t end, bool write) {
@@ -111,7 +111,7 @@ std::vector<int> levels(const Graph& graph) {
       blocks[memory].touch(begin, end, level[n], write);
     });
     closed[n] = level[n];
-    for (const int before : node.after) closed[n] = std::max(closed[n], closed[at(before)]);
+    for (const int before : node.after) closed[n] = std::max(closed[n], closed[index_of(before)]);
   }
   return level;
 }
@@ -155,8 +155,8 @@ GraphPlan plan_graph(const Graph& graph) {
   GraphPlan plan;
   const std::vector<int> level = levels(graph);
   const int phases = level.empty() ? 0 : *std::max_element(level.begin(), level.end()) + 1;
-  plan.phases.resize(at(phases));
-  for (std::size_t n = 0; n < level.size(); ++n) plan.phases[at(level[n])].nodes.push_back(static_cast<int>(n));
+  plan.phases.resize(index_of(phases));
+  for (std::size_t n = 0; n < level.size(); ++n) plan.phases[index_of(level[n])].nodes.push_back(static_cast<int>(n));
   plan.barriers_removed = static_cast<long>(graph.nodes.size()) - static_cast<long>(plan.phases.size());
 
   std::unordered_map<const Memory*, std::size_t> index;
@@ -191,7 +191,7 @@ GraphPlan plan_graph(const Graph& graph) {
   }
   plan.offsets.assign(graph.planned.size(), 0);
   plan.arena_bytes = place(blocks);
-  for (const Block& block : blocks) plan.offsets[at(block.planned)] = block.offset;
+  for (const Block& block : blocks) plan.offsets[index_of(block.planned)] = block.offset;
   return plan;
 }
 

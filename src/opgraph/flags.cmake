@@ -1,1 +1,0 @@
-tilewright_unity(${target})
