@@ -28,7 +28,8 @@ inline Json small_fixture_report() {
 inline Json port_report() {
   Json report = fixture_report();
   report["kind"] = "port";
-  report["result"] = {{"steps",
+  report["result"] = {{"identity", Json::object()},
+                      {"steps",
                        {{{"name", "resolve"}, {"status", "done"}, {"seconds", 0.01}, {"detail", "assets/bard"}},
                         {{"name", "smoke"}, {"status", "skipped"}, {"seconds", nullptr}, {"detail", "--skip smoke"}},
                         {{"name", "bench"}, {"status", "failed"}, {"seconds", 12.5}, {"detail", "one arm failed"}}}},
