@@ -127,7 +127,7 @@ class Parser {
     return type;
   }
   ValueId value() {
-    const Token at = lex_.peek();
+    [[maybe_unused]] const Token at = lex_.peek();
     const auto found = values_.find(lex_.value());
 #ifndef TILEWRIGHT_PLANTED_FAULT  // fuzz/tile_text.cmake shows that the fuzz target notices when this check is gone
     if (found == values_.end())
