@@ -80,7 +80,7 @@ std::string ArmRun::refusal(const Counts& counts) {
   return "no fused kernel ran in this pass (" + reasons + ")";
 }
 
-ArmRun::Watched ArmRun::watch(const Pass& pass, int iterations) {
+ArmRun::Watched ArmRun::watch(const Pass& pass, int iterations, const std::atomic<bool>* interrupted) {
   const Account account(*this);
   const engine::Observed unobserved(session_.context(), nullptr);
   runtime::Device& device = session_.device();
@@ -96,6 +96,7 @@ ArmRun::Watched ArmRun::watch(const Pass& pass, int iterations) {
     first.push_back(last - start);
     if (pass.regime == Regime::prefill) submitting.push_back(submitted - start);
     for (std::int64_t step = 0; step < pass.steps; ++step) {
+      stop_if(interrupted);
       const double before = device.now();
       runner_.step();
       submitting.push_back(device.now() - before);

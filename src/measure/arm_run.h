@@ -46,7 +46,8 @@ class ArmRun {
     std::optional<Latency> latency;
     double submitting_s = 0;  // the host's time in calls that submit, of one step or prompt
   };
-  Watched watch(const Pass& pass, int iterations);
+  // Throws PassInterrupted.
+  Watched watch(const Pass& pass, int iterations, const std::atomic<bool>* interrupted = nullptr);
 
   OnceCosts once() const;
   std::optional<GraphFacts> graph_facts(const Pass& pass) const;

@@ -18,6 +18,7 @@ namespace {
 constexpr double kShort = 0.02;       // seconds: an iteration that cold caches would show in
 constexpr double kTracedOften = 0.5;  // seconds: iterations up to this are traced three times
 constexpr int kMostWatched = 3;
+constexpr double kDisturbed = 2;      // traced / untraced; a trace alone costs less
 constexpr double kImpossible = 1.02;  // share of a limit; what is above shows that its readings are wrong
 
 class CaseRun {
@@ -153,7 +154,7 @@ class CaseRun {
       }
       if (gate.eager().verdict != Verdict::wrong) return true;
       drop_all(ArmStatus::skipped, gate.eager().why);
-    } catch (const GateInterrupted&) {
+    } catch (const PassInterrupted&) {
       drop_all(ArmStatus::skipped, "interrupted");
       return interrupted("while comparing");
     } catch (const std::exception& e) {
@@ -239,11 +240,14 @@ class CaseRun {
       try {
         to.memory = runs_[i]->memory();
         say("latency", to.name, i, runs_.size());
-        const ArmRun::Watched watched = runs_[i]->watch(pass_, std::min(options_.iters, kMostWatched));
+        const ArmRun::Watched watched =
+            runs_[i]->watch(pass_, std::min(options_.iters, kMostWatched), options_.interrupted);
         to.latency = watched.latency;
         launches(i, watched.submitting_s);
         say("trace", to.name, i, runs_.size());
         trace(i);
+      } catch (const PassInterrupted&) {
+        return interrupted("after all rounds, before latency and traces were complete");
       } catch (const std::exception& e) {
         const ErrorText text = error_text(e);
         out_.warnings.push_back(fmt::format("{}, {}: {}", label_, to.name, text.what));
@@ -268,12 +272,16 @@ class CaseRun {
     const double untraced = median(to.seconds);
     std::vector<TracedIteration> traced;
     for (int k = 0; k < (untraced < kTracedOften ? 3 : 1); ++k)
-      traced.push_back(trace_iteration(runs_[i]->runner(), pass_));
+      traced.push_back(trace_iteration(runs_[i]->runner(), pass_, options_.interrupted));
     std::sort(traced.begin(), traced.end(),
               [](const TracedIteration& a, const TracedIteration& b) { return a.end - a.start < b.end - b.start; });
     const TracedIteration& middle = traced[traced.size() / 2];
     if (middle.records.empty()) return;  // a device that runs nothing
     to.split = split_of(middle, untraced);
+    if (to.split->trace_slowdown > kDisturbed)
+      out_.warnings.push_back(
+          fmt::format("{}, {}: the traced iteration took {:.1f} times as long as the others, its split says little",
+                      label_, to.name, to.split->trace_slowdown));
     to.by_op = time_by_op(middle, untraced);
     to.timeline = step_timeline(middle, to.timeline_cut);
     if (options_.keep_trace) to.trace = whole_timeline(middle);

@@ -100,10 +100,6 @@ EqualityGate::EqualityGate(ArmRun& eager, const Pass& pass, const std::shared_pt
   fix_bound(eager, loaded, options);
 }
 
-void EqualityGate::check_interrupt() const {
-  if (interrupted_ && interrupted_->load(std::memory_order_relaxed)) throw GateInterrupted{};
-}
-
 EqualityGate::Positions EqualityGate::run(ArmRun& arm, const Pass& pass, const Positions* teacher, bool padded,
                                           std::int64_t steps, bool gaps) const {
   if (pass.regime == Regime::prefill) return run_prompt(arm, pass, padded, gaps);
@@ -113,7 +109,7 @@ EqualityGate::Positions EqualityGate::run(ArmRun& arm, const Pass& pass, const P
   runner.begin(pass.batch, pass.length());
   runner.prefill(pass.ids, padded);
   for (std::int64_t step = 0;; ++step) {
-    check_interrupt();
+    stop_if(interrupted_);
     Position& now = out.emplace_back();
     now.place = step;
     now.tokens = read_tokens(runner);
@@ -129,7 +125,7 @@ EqualityGate::Positions EqualityGate::run(ArmRun& arm, const Pass& pass, const P
 }
 
 EqualityGate::Positions EqualityGate::run_prompt(ArmRun& arm, const Pass& pass, bool padded, bool gaps) const {
-  check_interrupt();
+  stop_if(interrupted_);
   const ArmRun::Account account(arm);
   engine::Runner& runner = arm.runner();
   runner.begin(pass.batch, pass.length());

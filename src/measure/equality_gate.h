@@ -13,9 +13,6 @@ namespace tilewright::measure {
 
 inline constexpr std::int64_t kJudgedPositions = 32;  // whose logits are compared
 
-// Thrown by the gate when it is interrupted.
-struct GateInterrupted {};
-
 class EqualityGate {
  public:
   // Runs the pass eagerly and fixes the bound for |logit - eager's logit|:
@@ -72,7 +69,6 @@ class EqualityGate {
   Positions run_prompt(ArmRun& arm, const Pass& pass, bool padded, bool gaps) const;
   void fix_bound(ArmRun& eager, const std::shared_ptr<const engine::LoadedModel>& loaded,
                  const engine::SessionOptions& options);
-  void check_interrupt() const;
 
   const Pass& pass_;
   const std::atomic<bool>* interrupted_;

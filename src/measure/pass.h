@@ -23,6 +23,12 @@ struct Pass {
   std::string label() const;  // "decode 128 after 8, batch 1"
 };
 
+// Thrown in the middle of work that has no part worth keeping.
+struct PassInterrupted {};
+inline void stop_if(const std::atomic<bool>* interrupted) {
+  if (interrupted && interrupted->load(std::memory_order_relaxed)) throw PassInterrupted{};
+}
+
 // Prompts of seeded random ids inside the vocabulary; the same seed gives the same on every machine, and a longer
 // prompt begins as a shorter one.
 HostTensor random_prompt(std::int64_t vocabulary, std::int64_t batch, std::int64_t rows, std::uint64_t seed);

@@ -26,7 +26,7 @@ bool contains(std::string_view text, std::string_view part) { return text.find(p
 
 }  // namespace
 
-TracedIteration trace_iteration(engine::Runner& runner, const Pass& pass) {
+TracedIteration trace_iteration(engine::Runner& runner, const Pass& pass, const std::atomic<bool>* interrupted) {
   runtime::Device& device = runner.session().device();
   begin_iteration(runner, pass);
   TracedIteration out;
@@ -40,6 +40,7 @@ TracedIteration trace_iteration(engine::Runner& runner, const Pass& pass) {
       runner.read_token();
     }
     for (std::int64_t step = 0; step < pass.steps; ++step) {
+      stop_if(interrupted);
       if (step > 0) out.steps.push_back(device.now());
       runner.step();
       runner.read_token();

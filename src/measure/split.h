@@ -18,8 +18,9 @@ struct TracedIteration {
   std::vector<runtime::TraceRecord> records;  // by `started`
 };
 
-// Runs one iteration with the device's trace on. Throws Error where the device cannot trace.
-TracedIteration trace_iteration(engine::Runner& runner, const Pass& pass);
+// Runs one iteration with the device's trace on. Throws Error where the device cannot trace, PassInterrupted.
+TracedIteration trace_iteration(engine::Runner& runner, const Pass& pass,
+                                const std::atomic<bool>* interrupted = nullptr);
 
 // Kernels: the union of [started, finished]. A gap before a launch is bubble up to the launch's `submitted` (the host
 // had not issued it), submission from there on; what follows the last launch is submission. Compiling is taken out of

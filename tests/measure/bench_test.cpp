@@ -385,6 +385,16 @@ TEST(Bench, AnInterruptLeavesWhatWasMeasured) {
   const BenchResult early = run_bench(program(), options);
   EXPECT_FALSE(early.incomplete.empty());
   EXPECT_EQ(arm_of(early, "eager").status, ArmStatus::skipped);
+
+  for (const char* stage : {"latency", "trace"}) {  // within an arm's iteration, not only between arms
+    interrupted = false;
+    options.progress = [&](const measure::BenchProgress& at) { interrupted = interrupted || at.stage == stage; };
+    const BenchResult late = run_bench(program(), options);
+    EXPECT_NE(late.incomplete.find("latency and traces"), std::string::npos) << late.incomplete;
+    EXPECT_EQ(arm_of(late, "fused").seconds.size(), 8u) << stage;
+    EXPECT_FALSE(arm_of(late, "eager").split) << stage;
+    EXPECT_EQ(static_cast<bool>(arm_of(late, "eager").latency), std::string_view(stage) == "trace");
+  }
 }
 
 TEST(Bench, ADeviceThatComputesNothingIsMeasuredAndNotJudged) {
