@@ -131,10 +131,9 @@ void Executor::publish(StreamCore& stream, Slot& slot, const TraceLabel& label) 
     slot.traced = true;
   }
   if (becomes_busy_) {
-    if (pending_.fetch_add(1, std::memory_order_acq_rel) == 0) {
-      const std::lock_guard lock(hook_mutex_);
-      becomes_busy_();
-    }
+    // Counted within the lock: who comes second must not begin before the first one's hook is through.
+    const std::lock_guard lock(hook_mutex_);
+    if (pending_.fetch_add(1, std::memory_order_acq_rel) == 0) becomes_busy_();
   }
   slot.low.store(0, std::memory_order_relaxed);
   slot.high.store(0, std::memory_order_relaxed);

@@ -241,7 +241,7 @@ void GraphProgram::clear_words(const Phase& phase) {
 void GraphProgram::prefetch(std::uint32_t phase, int worker) const {
   const Share& next = share(phase, worker);
   if (next.units == 0) return;
-  const std::byte* data = records_.data()->bytes + std::size_t{segments_[next.first_segment].record} * kUnit;
+  const std::byte* data = record_bytes() + std::size_t{segments_[next.first_segment].record} * kUnit;
   for (int line = 0; line < 4; ++line) __builtin_prefetch(data + line * 64);
 }
 

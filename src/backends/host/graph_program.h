@@ -116,9 +116,9 @@ class GraphProgram {
   bool runs_alone(std::span<const int> phase) const;
   const Node& node(int index) const { return nodes_[static_cast<std::size_t>(index)]; }
 
-  Record& record(std::uint32_t at) {
-    return *reinterpret_cast<Record*>(records_.data()->bytes + std::size_t{at} * kUnit);
-  }
+  // Records lie across blocks.
+  std::byte* record_bytes() const { return reinterpret_cast<std::byte*>(const_cast<Block*>(records_.data())); }
+  Record& record(std::uint32_t at) { return *reinterpret_cast<Record*>(record_bytes() + std::size_t{at} * kUnit); }
   const Share& share(std::uint32_t phase, int worker) const {
     return shares_[std::size_t{phase} * static_cast<std::size_t>(threads_) + static_cast<std::size_t>(worker)];
   }

@@ -101,7 +101,7 @@ std::uint32_t GraphProgram::add_record(int index, bool shared) {
   const std::size_t parameters = rounded_up(addresses + from.addresses.size() * sizeof(void*), 16);
   const std::size_t bytes = rounded_up(parameters + from.parameters.size(), 16);
   TW_CHECK(record_bytes_ + bytes <= records_.size() * sizeof(Block) && parameters <= UINT16_MAX);
-  std::byte* at = records_.data()->bytes + record_bytes_;
+  std::byte* at = record_bytes() + record_bytes_;
   auto* record = new (at) Record{};
   record->function = from.function;
   record->grid = from.grid;
