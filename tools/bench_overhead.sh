@@ -2,7 +2,8 @@
 # What `tilewright bench` adds to a decode loop: callgrind's instructions per token of its timed rounds beside those of
 # bench/decode_loop, which runs the same loop and nothing else. Loading, gates, limits, warm-ups and latencies cancel:
 # per token = ((long, more rounds) - (long, fewer rounds)) - ((short, more rounds) - (short, fewer rounds)), divided by
-# the tokens in between (latencies are watched in at most three iterations, therefore more than three). One thread, so that nobody spins. Exit 1 if some arm takes more than 1 % more.
+# the tokens in between (latencies are watched in at most three iterations, therefore more than three). One thread, so
+# that nobody spins. Exit 1 if some arm takes more than 1 % more.
 # Needs valgrind (apt-get install valgrind) and a build of tilewright and bench_decode_loop.
 #     tools/bench_overhead.sh [BUILD_DIRECTORY] [ARM …]
 set -euo pipefail
