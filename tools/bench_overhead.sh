@@ -29,7 +29,7 @@ instructions() {
 }
 bench() {
   instructions "$build/tilewright" bench "$model" --regime decode --prompt-len 8 --gen "$2" --arms "$1" --warmup 1 --iters "$3" \
-    --threads 1 --skip smoke --quiet --report-file "$work/report.json"
+    --threads 1 --skip smoke,limits --quiet --report-file "$work/report.json"
 }
 loop() { instructions "$build/bench/decode_loop" "$model" --arm "$1" --prompt 8 --gen "$2" --runs "$3" --threads 1; }
 # per_token KIND ARM

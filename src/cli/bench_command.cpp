@@ -103,7 +103,7 @@ void run(const Options& options) {
 void add_bench_command(CLI::App& app) {
   Command command(app, "bench", "Measure a model in several arms, in one process: eager, graph, fused, fused+graph");
   auto options = std::make_shared<Options>();
-  add_bench_options(command, *options, {"smoke"});
+  add_bench_options(command, *options, {"smoke", "limits"});
   command.add_option("--html", options->html, "Write the report as a page to this file");
   command.add_option("--trace", options->trace, "Write a trace of one iteration of each arm, for Perfetto");
   command.footer(

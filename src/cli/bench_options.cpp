@@ -101,6 +101,7 @@ port::MeasurementOptions measurement_options(const BenchFlags& flags, const std:
   b.warmup = flags.warmup;
   b.iters = flags.iters;
   b.seed = flags.seed;
+  b.read_limits = !flags.skips("limits");
   if (flags.fuse == "none" && std::any_of(b.arms.begin(), b.arms.end(), [](const std::string& arm) {
         return arm.find("fused") != std::string::npos;
       }))
