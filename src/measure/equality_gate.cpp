@@ -211,10 +211,9 @@ void EqualityGate::fix_bound(ArmRun& eager, const std::shared_ptr<const engine::
     for (Position& position : exact) position.logits = position.logits.cast(dtype);
     const Worst own = worst(narrow, exact);
     exact_ = std::move(exact);
-    const double unit = last_place(largest, dtype);
-    eager_.bound = std::max(kOwnErrors * own.difference, unit);
+    eager_.bound = narrow_bound(own.difference, largest, dtype);
     eager_.bound_source =
-        eager_.bound > unit
+        eager_.bound == kOwnErrors * own.difference
             ? fmt::format(
                   "1.5 × the largest difference, {:.4g}, between eager and eager with f32 activations on the "
                   "same weights",
@@ -238,24 +237,32 @@ Equality EqualityGate::judge(ArmRun& arm, ArmRun* ungraphed) const {
   out.bound = eager_.bound;
   out.bound_source = eager_.bound_source;
   const Positions own = run(arm, &reference_, false, pass_.steps, false);
-  const Worst far = worst(own, reference_);
-  out.worst = far.difference;
-  out.worst_position = far.place;
-  if (!(far.difference <= out.bound)) {
-    const Worst from_exact = exact_.empty() ? far : worst(own, exact_);
-    if (from_exact.difference <= out.bound) {
-      out.bound_source += fmt::format("; {:.4g} from that more exact run", from_exact.difference);
-    } else {
-      out.verdict = Verdict::wrong;
-      out.why = fmt::format("a logit at position {} is off by {:.4g}, more than {:.4g}", far.place, far.difference,
-                            out.bound);
-    }
-  }
+  compare_logits(own, reference_, exact_, out);
   compare_tokens(own, reference_, out);
   if (!arm.arm().graph || !ungraphed) return out;
   const Positions apart = run(*ungraphed, &reference_, true, std::min(pass_.steps, kJudgedPositions - 1), false);
   compare_bits(own, apart, ungraphed->arm().name(), out);
   return out;
+}
+
+double EqualityGate::narrow_bound(double own, double largest, DType dtype) {
+  return std::max(kOwnErrors * own, last_place(largest, dtype));
+}
+
+void EqualityGate::compare_logits(const Positions& own, const Positions& reference, const Positions& exact,
+                                  Equality& out) {
+  const Worst far = worst(own, reference);
+  out.worst = far.difference;
+  out.worst_position = far.place;
+  if (far.difference <= out.bound) return;
+  const Worst from_exact = exact.empty() ? far : worst(own, exact);
+  if (from_exact.difference <= out.bound) {
+    out.bound_source += fmt::format("; {:.4g} from that more exact run", from_exact.difference);
+    return;
+  }
+  out.verdict = Verdict::wrong;
+  out.why =
+      fmt::format("a logit at position {} is off by {:.4g}, more than {:.4g}", far.place, far.difference, out.bound);
 }
 
 void EqualityGate::compare_tokens(const Positions& own, const Positions& reference, Equality& out) {

@@ -54,6 +54,10 @@ class EqualityGate {
   static Position prompt_row(const HostTensor& all, std::int64_t row);
   // The largest difference of two logits; infinite if they differ and one is not finite.
   static Worst worst(const Positions& a, const Positions& b);
+  // The bound of f16 and bf16: `own`: how far eager is from eager with f32 activations, `largest`: the largest |logit|.
+  static double narrow_bound(double own, double largest, DType dtype);
+  // Wrong: further than `out.bound` from the reference, and from `exact` (empty: there is none).
+  static void compare_logits(const Positions& own, const Positions& reference, const Positions& exact, Equality& out);
   // Counts tokens and judges those that differ by `out.bound`; a verdict that is wrong stays.
   static void compare_tokens(const Positions& own, const Positions& reference, Equality& out);
   // `apart`: the same kernels launch by launch, at most as many positions.

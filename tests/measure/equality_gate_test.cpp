@@ -85,6 +85,37 @@ TEST(EqualityGate, AnotherTokenIsWrongOrANearTieByTheGap) {
   EXPECT_EQ(before.verdict, Verdict::wrong);
 }
 
+// Eager's own error is on one side, the kernel's on the other: what is near neither of the two runs is wrong.
+TEST(EqualityGate, ALogitIsJudgedByTheRunThatItIsNearerTo) {
+  const Positions eager = {position(0, {4, 0, 0}), position(1, {4, 0, 0})};
+  const Positions exact = {position(0, {5, 0, 0}), position(1, {5, 0, 0})};
+  const auto judged = [&](float logit, const Positions& more_exact) {
+    Equality out;
+    out.bound = 1.5;
+    EqualityGate::compare_logits({eager[0], position(1, {logit, 0, 0})}, eager, more_exact, out);
+    EXPECT_EQ(out.worst, std::abs(logit - 4));
+    EXPECT_EQ(out.worst_position, logit == 4 ? -1 : 1);
+    EXPECT_EQ(out.why.empty(), out.verdict != Verdict::wrong);
+    // What was not within the bound of eager, and is right, says by what.
+    EXPECT_EQ(out.bound_source.empty(), out.worst <= out.bound || out.verdict == Verdict::wrong);
+    return out.verdict;
+  };
+  for (const float logit : {2.5f, 3.5f, 4.f, 5.5f}) {
+    EXPECT_EQ(judged(logit, exact), Verdict::equal) << logit;
+    EXPECT_EQ(judged(logit, {}), Verdict::equal) << logit;
+  }
+  EXPECT_EQ(judged(6.5f, exact), Verdict::equal);
+  EXPECT_EQ(judged(6.5f, {}), Verdict::wrong);
+  for (const float logit : {2.4f, 6.6f, -4.f}) EXPECT_EQ(judged(logit, exact), Verdict::wrong) << logit;
+}
+
+TEST(EqualityGate, TheBoundOfNarrowTypesIsNoFinerThanTheirNumbers) {
+  EXPECT_EQ(EqualityGate::narrow_bound(0.5, 20, DType::bf16), 0.75);
+  EXPECT_EQ(EqualityGate::narrow_bound(0.0625, 20, DType::bf16), 0.125);  // bf16 near 20: 8 bits of 16 … 32
+  EXPECT_EQ(EqualityGate::narrow_bound(0, 1, DType::bf16), 0x1p-7);
+  EXPECT_EQ(EqualityGate::narrow_bound(0, 20, DType::f16), 0x1p-6);
+}
+
 TEST(EqualityGate, GraphsEqualTheirLaunchesInEveryBit) {
   const Positions own = {position(0, {0, 5, 1}), position(1, {2, 1, 0})};
   const auto judged = [&](const Positions& apart) {
