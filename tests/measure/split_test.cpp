@@ -111,5 +111,25 @@ TEST(Timeline, OfAStepHasBothLanesAndSaysWhatIsCut) {
   EXPECT_EQ(std::count_if(replayed.begin(), replayed.end(), [](const TimelineEntry& e) { return e.on_host; }), 1);
 }
 
+// A step that was disturbed says nothing about the others: the one of median length is shown, wherever it stands.
+TEST(Timeline, ShowsTheStepOfMedianLength) {
+  std::vector<double> lengths = {1, 2, 30};
+  do {
+    TracedIteration traced{.start = 0};
+    double at = 0;
+    for (const double length : lengths) {
+      traced.steps.push_back(at);
+      traced.records.push_back(record(at, at, at + length, length == 2 ? "wanted" : "other"));
+      at += length;
+    }
+    traced.end = at;
+    std::int64_t cut = 0;
+    const std::vector<TimelineEntry> shown = step_timeline(traced, cut);
+    ASSERT_EQ(shown.size(), 1u);
+    EXPECT_EQ(shown[0].op, "wanted");
+    EXPECT_EQ(shown[0].end_s, 2);
+  } while (std::next_permutation(lengths.begin(), lengths.end()));
+}
+
 }  // namespace
 }  // namespace tilewright::measure
