@@ -19,8 +19,8 @@ struct Options {
 int run(const Options& options) {
   const Program program;
   const engine::SessionOptions session = bench::arm_options(options.model, "host", options.threads);
-  bench::ArmRun arm(bench::load_for_arms(program, session), session, bench::arm_kind(options.arm), options.fuse,
-                    options.prompt + options.gen);
+  bench::ArmRun arm(bench::load_for_arms(program, session), session, measure::parse_arms({&options.arm, 1})[0],
+                    options.fuse, options.prompt + options.gen);
   for (int i = 0; i < options.runs; ++i) {
     const double prompt = arm.prefill_seconds(options.prompt);
     const double seconds = arm.decode_seconds(options.gen, options.prompt);

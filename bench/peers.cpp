@@ -50,12 +50,12 @@ std::optional<double> bar_of(const std::string& shape, const Regime& regime) {
 Peer engine_arm(std::shared_ptr<const engine::LoadedModel> loaded, const engine::SessionOptions& session,
                 const Options& options, const std::string& name, const Regime& regime) {
   const std::int64_t length = regime.decode ? regime.context + regime.tokens + 1 : regime.tokens;
-  const auto arm =
-      std::make_shared<bench::ArmRun>(std::move(loaded), session, bench::arm_kind(name), options.fuse, length);
+  const measure::Arm kind = measure::parse_arms({&name, 1})[0];
+  const auto arm = std::make_shared<bench::ArmRun>(std::move(loaded), session, kind, options.fuse, length);
   if (regime.decode) arm->fill_cache();
   return {name,
           fmt::format("tilewright, {}, {} threads, {}, --fuse {}", options.device, options.peers.threads,
-                      isa_name(active_isa()), bench::arm_kind(name).fused ? options.fuse : "none"),
+                      isa_name(active_isa()), measure::fuse_list(kind, options.fuse)),
           [arm](const Regime& wanted) {
             return wanted.tokens / (wanted.decode ? arm->decode_seconds(wanted.tokens, wanted.context)
                                                   : arm->prefill_seconds(wanted.tokens));

@@ -24,17 +24,17 @@ void add_decode_rows(ArmsBench& bench) {
     const engine::SessionOptions options = arm_options(model.shape, "host", run.options().threads);
     const Work work(bench.program.families, model.shape, DType::bf16);
     for (const std::int64_t context : kContexts)
-      for (const ArmKind* kind : bench.kinds()) {
-        const std::string name = fmt::format("{} decode bf16 {} context {}", kind->name, model.name, context);
+      for (const measure::Arm& kind : bench.kinds()) {
+        const std::string name = fmt::format("{} decode bf16 {} context {}", kind.name(), model.name, context);
         if (!run.wants(name)) continue;
         if (!loaded) loaded = load_for_arms(bench.program, options);
-        ArmRun arm(loaded, options, *kind, bench.options.fuse, context + model.steps + 1);
+        ArmRun arm(loaded, options, kind, bench.options.fuse, context + model.steps + 1);
         arm.fill_cache();
         run.measure(
             {.what = name,
              .unit = "tok/s",
              .limit = LimitKind::read,
-             .bar = kind->name == "fused+graph" && context == 64 ? std::optional(model.bar) : std::nullopt},
+             .bar = kind.name() == "fused+graph" && context == 64 ? std::optional(model.bar) : std::nullopt},
             [&] {
               run.settle();
               return model.steps / arm.decode_seconds(model.steps, context);

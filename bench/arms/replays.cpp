@@ -24,15 +24,15 @@ void add_replay_rows(ArmsBench& bench) {
   for (const Case& c : cases) {
     std::shared_ptr<const engine::LoadedModel> loaded;
     const engine::SessionOptions options = arm_options(c.shape, "host", run.options().threads);
-    for (const ArmKind* kind : bench.kinds()) {
-      if (kind->submission != engine::Submission::graph) continue;
-      const std::string share = fmt::format("submission's share, {} {} decode loop", kind->name, c.name),
-                        grown = fmt::format("10,000 replays, {} {}: reserved grew", kind->name, c.name),
-                        other = fmt::format("10,000 replays, {} {}: other tokens", kind->name, c.name);
+    for (const measure::Arm& kind : bench.kinds()) {
+      if (!kind.graph) continue;
+      const std::string share = fmt::format("submission's share, {} {} decode loop", kind.name(), c.name),
+                        grown = fmt::format("10,000 replays, {} {}: reserved grew", kind.name(), c.name),
+                        other = fmt::format("10,000 replays, {} {}: other tokens", kind.name(), c.name);
       const bool replays = c.shape == bench.options.bard && run.wants_any({grown, other});
       if (!replays && !run.wants(share)) continue;
       if (!loaded) loaded = load_for_arms(bench.program, options);
-      ArmRun arm(loaded, options, *kind, bench.options.fuse,
+      ArmRun arm(loaded, options, kind, bench.options.fuse,
                  std::max<std::int64_t>(kContext + kRun, c.context + c.steps) + 1);
       run.record({.what = share, .unit = "%", .unit_size = 0.01, .bar = 5, .at_most = true}, run.options().rounds, [&] {
         run.settle();

@@ -21,11 +21,7 @@ struct ArmsBench {
   const ArmsOptions options;
   const Program program = Program();
 
-  std::vector<const ArmKind*> kinds() const {
-    std::vector<const ArmKind*> out;
-    for (const std::string& name : options.arms) out.push_back(&arm_kind(name));
-    return out;
-  }
+  std::vector<measure::Arm> kinds() const { return measure::parse_arms(options.arms); }
 };
 
 void add_bard_rows(ArmsBench& bench);

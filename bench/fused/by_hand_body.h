@@ -112,7 +112,9 @@ static void softmax(const float* scores, const float* mask, float* out, long beg
   // Rows on their way lie in the first cache, at distances at which none looks like another to the processor.
   constexpr long kColumns = 2048, kDistance = 2048 + 336;
   alignas(64) float rows[3 * kDistance];
-  const auto place = [&](long row) { return columns <= kColumns ? rows + (row + 3) % 3 * kDistance : out + row * columns; };
+  const auto place = [&](long row) {
+    return columns <= kColumns ? rows + (row + 3) % 3 * kDistance : out + row * columns;
+  };
   Softmax row{};
   float largest = 0, sum = 1;
   for (long step = begin; step < end + 2; ++step) {
@@ -124,7 +126,7 @@ static void softmax(const float* scores, const float* mask, float* out, long beg
     row.powers = place(step - 1);
     row.quotients = place(step - 2);
     row.out = out + (step - 2) * columns;
-    const bool logits = step < end, powers = step > begin && step <= end, quotients = step >= begin + 2;
+    const bool logits = step<end, powers = step> begin && step <= end, quotients = step >= begin + 2;
     (logits && powers && quotients ? softmax_step<true, true, true>
      : logits && powers            ? softmax_step<true, true, false>
      : powers && quotients         ? softmax_step<false, true, true>

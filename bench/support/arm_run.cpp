@@ -14,31 +14,12 @@ class LaunchCounter : public ops::Observer {
   long count = 0;
 };
 
-engine::SessionOptions with_fuse(engine::SessionOptions options, const ArmKind& kind, const std::string& fuse) {
-  options.fuse = kind.fused ? fuse : "none";
+engine::SessionOptions with_fuse(engine::SessionOptions options, const measure::Arm& kind, const std::string& fuse) {
+  options.fuse = measure::fuse_list(kind, fuse);
   return options;
 }
 
 }  // namespace
-
-const std::vector<ArmKind>& arm_kinds() {
-  using engine::Submission;
-  static const std::vector<ArmKind> kinds = {{"eager", false, Submission::eager},
-                                             {"graph", false, Submission::graph},
-                                             {"fused", true, Submission::eager},
-                                             {"fused+graph", true, Submission::graph}};
-  return kinds;
-}
-
-const ArmKind& arm_kind(const std::string& name) {
-  for (const ArmKind& kind : arm_kinds())
-    if (kind.name == name) return kind;
-  fail({.what = "no such arm",
-        .where = "--arms",
-        .expected = "eager, graph, fused, fused+graph",
-        .found = name,
-        .fix = ""});
-}
 
 engine::SessionOptions arm_options(const std::string& shape, const std::string& device, int threads) {
   engine::SessionOptions options;
@@ -57,10 +38,10 @@ std::shared_ptr<const engine::LoadedModel> load_for_arms(const Program& program,
   return std::make_shared<const engine::LoadedModel>(program, options);
 }
 
-ArmRun::ArmRun(std::shared_ptr<const engine::LoadedModel> loaded, engine::SessionOptions options, const ArmKind& kind,
-               const std::string& fuse, std::int64_t length)
+ArmRun::ArmRun(std::shared_ptr<const engine::LoadedModel> loaded, engine::SessionOptions options,
+               const measure::Arm& kind, const std::string& fuse, std::int64_t length)
     : session_(std::move(loaded), with_fuse(std::move(options), kind, fuse)),
-      runner_(session_, kind.submission),
+      runner_(session_, kind.submission()),
       ids_(DType::i64, {1, length}) {
   for (std::int64_t i = 0; i < length; ++i)
     ids_.data<std::int64_t>()[i] = i * 7919 % session_.model().info().vocab_size;

@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "engine/runner.h"
+#include "measure/arm.h"
 
 namespace tilewright::bench {
-
-// "eager", "graph", "fused", "fused+graph".
-struct ArmKind {
-  std::string name;
-  bool fused = false;
-  engine::Submission submission = engine::Submission::eager;
-};
-const std::vector<ArmKind>& arm_kinds();
-// Throws Error naming the known ones.
-const ArmKind& arm_kind(const std::string& name);
 
 // bf16 weights of a published shape (random) or of a model's directory.
 engine::SessionOptions arm_options(const std::string& shape, const std::string& device, int threads);
@@ -29,7 +20,7 @@ class ArmRun {
  public:
   // Room for `length` positions. `fuse`: switches of arms that are fused. Passes are captured when they are first run.
   // `options`: those the model was loaded with.
-  ArmRun(std::shared_ptr<const engine::LoadedModel> loaded, engine::SessionOptions options, const ArmKind& kind,
+  ArmRun(std::shared_ptr<const engine::LoadedModel> loaded, engine::SessionOptions options, const measure::Arm& kind,
          const std::string& fuse, std::int64_t length);
 
   engine::Session& session() { return session_; }
@@ -37,8 +28,8 @@ class ArmRun {
 
   // A prompt on an empty cache until the greedy next token is on the host.
   double prefill_seconds(std::int64_t tokens);
-  // `steps` greedy tokens, each read by the host, with `context` positions before the first; behind `warm` others, which
-  // do not count: a small model is in the caches and the threads are awake then.
+  // `steps` greedy tokens, each read by the host, with `context` positions before the first; behind `warm` others,
+  // which do not count: a small model is in the caches and the threads are awake then.
   double decode_seconds(int steps, std::int64_t context, int warm = 0);
   // Of those seconds, the ones that this thread took to submit. Two more clock readings a token.
   double submission_seconds(int steps, std::int64_t context);
