@@ -40,6 +40,7 @@ Tensor ints(Stream& stream, std::int64_t count, std::int32_t first) {
 
 void add_value(Stream& stream, const Tensor& in, const Tensor& out, std::int32_t value, const char* op,
                const char* path) {
+  TW_CHECK(in.elements() <= out.elements());
   Launch launch =
       launch_of(stream.device(), "cts.add_value", static_cast<std::uint32_t>((in.elements() + 1023) / 1024));
   launch.op = op;
