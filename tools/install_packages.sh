@@ -4,7 +4,7 @@
 set -euo pipefail
 packages=(
   g++ cmake ninja-build make git pkg-config
-  nlohmann-json3-dev libsimdjson-dev libcli11-dev libfmt-dev libpcre2-dev libutf8proc-dev libgtest-dev libbenchmark-dev
+  nlohmann-json3-dev libsimdjson-dev libcli11-dev libfmt-dev libpcre2-dev libutf8proc-dev libcurl4-openssl-dev libssl-dev libgtest-dev libbenchmark-dev
   clang-14 libclang-rt-14-dev clang-format-14 llvm-19-dev
 )
 [ "${1:-}" = browser ] && packages=(chromium)

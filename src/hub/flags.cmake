@@ -1,3 +1,3 @@
-target_link_libraries(${target} PUBLIC pcre2 utf8proc simdjson::simdjson)
+target_link_libraries(${target} PUBLIC pcre2 utf8proc simdjson::simdjson curl)
 # Dequantising must round each product and sum as the reference does, also where the processor could fuse them.
 set_source_files_properties(${PROJECT_SOURCE_DIR}/src/hub/gguf/dequantize.cpp PROPERTIES COMPILE_OPTIONS -ffp-contract=off)
