@@ -34,6 +34,7 @@ class PartialFile {
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
+  const Checksum& checksum() const { return checksum_; }
   std::uint64_t size() const;  // bytes held
   // Whether bytes were taken over that no state vouches for: a wrong sum in the end may be theirs.
   bool unproven() const;
@@ -42,6 +43,7 @@ class PartialFile {
   bool is_whole() const { return size() == checksum_.size; }
   // Whether the sum is right; only when it is whole.
   bool is_right() const;
+  std::string sum() const;  // of the bytes held, in hexadecimal digits
   // Gives it its final name (replacing what is there), flushed, with the usual mode; the state goes. It must be right.
   void publish(const std::filesystem::path& to);
   void remove();  // it and its state
