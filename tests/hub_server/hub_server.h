@@ -4,6 +4,7 @@
 // slices with 200). A thread a connection; keep-alive; bodies from memory or made as they are sent.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -21,6 +22,8 @@ struct HubFile {
   bool lfs = false;             // etag and oid are a SHA-256; else git's SHA-1
   std::uint64_t made_size = 0;  // instead of `bytes`: so many bytes of a fixed pattern that depends on the path
   std::string from_file = {};   // instead of `bytes`: sent from this file (for benchmarks)
+  std::string etag = {};        // instead of the right one, also in listings (nothing is hashed then)
+  std::string xet_hash = {};    // in listings, and with HEAD as the hub's headers for Xet
 };
 
 struct HubRepository {
@@ -35,7 +38,7 @@ struct HubRepository {
 // What to do with some requests instead of answering them well. Everything that is not set stays as it is.
 struct Rule {
   // Which requests: method ("" any), part of the target as it was sent (query included), from the `skip`th on, `times`
-  // of them.
+  // of them. The first rule that fits and is not used up counts; only that one.
   std::string method = {}, target = {};
   int skip = 0, times = 1;  // times < 0: all
 
@@ -55,18 +58,23 @@ struct Rule {
   int drip_ms = 0;                                 // so long between pieces of 1 KiB
   int stall_ms = 0;                                // before the answer begins
   std::string redirect = {};                       // Location; status 302 unless set
-  std::function<void()> on_request = {};           // called first
+  std::function<void()> on_request = {};           // called first, by the connection's thread; not for stop()
 };
+// {"method": "GET", "target": "resolve", "status": 503, "headers": {"Retry-After": "1"} …}: keys are the members'
+// names.
+Rule rule_from_json(const std::string& text);
 
 struct HubRequest {
   std::string method, target;                  // as sent: path and query
   std::map<std::string, std::string> headers;  // lower-case names
   std::uint64_t body_sent = 0;
+  bool to_cdn = false;
+  int status = 0;  // what was answered; 0 before
 };
 
 class HubServer {
  public:
-  HubServer();  // on 127.0.0.1, any port
+  explicit HubServer(int port = 0);  // on 127.0.0.1; 0: any
   ~HubServer();
   HubServer(const HubServer&) = delete;
   HubServer& operator=(const HubServer&) = delete;
@@ -76,9 +84,11 @@ class HubServer {
   std::string serve(HubRepository repository);
   void add_rule(Rule rule);
   void clear_rules();
-  int page_size = 1000;      // files a page of the tree listing
-  bool cdn_for_lfs = false;  // bodies of LFS files by 302 to `cdn` with a signed query, as the real one does
-  std::string cdn = {};      // origin of that; empty: the same server under the name "localhost", another origin
+  std::string cdn_endpoint() const;   // another port: "/cdn/org/name/PATH?SIGNED"
+  std::atomic<int> page_size = 1000;  // entries a page of the tree listing
+  // Bodies of LFS files by 302 to the second port with a signed query, as the real one does. What answers there wants
+  // that query byte for byte (else 403) and no token (else 400).
+  std::atomic<bool> cdn_for_lfs = false;
 
   std::vector<HubRequest> requests() const;  // so far
   std::uint64_t body_bytes_sent(const std::string& target_part) const;
