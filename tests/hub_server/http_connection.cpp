@@ -118,7 +118,8 @@ bool HttpConnection::send(std::string_view bytes) {
   return true;
 }
 
-void HttpConnection::close_with_reset() {
+void HttpConnection::wants_reset() {
+  reset_ = true;
   // What still waits here would never be sent.
   for (int turn = 0, waiting = 0; turn < 2000; ++turn) {
     if (ioctl(socket_, SIOCOUTQ, &waiting) != 0 || waiting == 0) break;
@@ -126,6 +127,10 @@ void HttpConnection::close_with_reset() {
   }
   const linger at_once = {1, 0};
   setsockopt(socket_, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
+}
+
+void HttpConnection::finish() {
+  if (!reset_) shutdown(socket_, SHUT_WR);
 }
 
 }  // namespace tilewright::test

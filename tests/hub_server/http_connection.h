@@ -26,11 +26,13 @@ class HttpConnection {
   // The next request; nothing at the end of the connection, or if what comes is none.
   std::optional<HttpRequest> read();
   bool send(std::string_view bytes);  // false: the other side is gone
-  void close_with_reset();            // once all that was sent has arrived
+  void wants_reset();                 // closing is by RST, once all that was sent has arrived
+  void finish();                      // says that nothing more comes, unless by RST
 
  private:
   int socket_;
   std::string unread_;
+  bool reset_ = false;
 };
 
 }  // namespace tilewright::test

@@ -106,7 +106,7 @@ class BodySender {
       if (rule_.drip_ms > 0 && !hooks_.wait(rule_.drip_ms)) return false;
     }
     if (rule_.drop_after) {
-      if (!rule_.close_early) connection_.close_with_reset();
+      if (!rule_.close_early) connection_.wants_reset();
       return false;
     }
     return !rule_.chunked || connection_.send("0\r\n\r\n");

@@ -100,8 +100,7 @@ struct HubServer::State {
     HttpConnection http(connection.socket);
     while (const auto request = http.read())
       if (!answer(http, *request, to_cdn)) break;
-    // In order: what was sent arrives, also if more requests wait here unread.
-    shutdown(connection.socket, SHUT_WR);
+    http.finish();
     std::lock_guard lock(mutex);
     close(connection.socket);
     connection.socket = -1;
