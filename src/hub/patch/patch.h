@@ -10,6 +10,7 @@
 
 #include "hub/fetch/hub_settings.h"
 #include "hub/patch/directory_change.h"
+#include "hub/patch/module_cache.h"
 
 namespace tilewright::hub {
 
@@ -53,6 +54,9 @@ struct PatchStatus {
   std::vector<std::string> foreign;  // files with PyPTO-Gym's backups
 };
 PatchStatus patch_status(const std::filesystem::path& model);  // writes nothing
+// Of that, what the record alone says: patched, overlay, changed, added.
+PatchStatus split_record(const PatchRecord& record);
+bool is_unfinished(const std::filesystem::path& model);  // a killed command left work for the next one
 
 struct UnpatchResult {
   std::vector<std::string> restored, removed, kept, notes;
@@ -60,10 +64,5 @@ struct UnpatchResult {
 };
 // Throws Error for an overlay (it is to be deleted) and for a lost backup, before anything is changed.
 UnpatchResult unpatch_model(const std::filesystem::path& model, const StepHook& hook = {});
-
-// Folders of transformers' module cache that belong to a directory of this base name, plain and as transformers spells
-// it; removed, and returned.
-std::vector<std::filesystem::path> clear_module_cache(const std::filesystem::path& modules_cache,
-                                                      const std::string& base_name);
 
 }  // namespace tilewright::hub

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
@@ -28,10 +29,14 @@ std::optional<Pin> read_pin(const std::filesystem::path& directory);
 // templates), generation_config.json, and modules that auto_map names inside of it; sorted; those that exist.
 std::vector<std::string> pinned_names(const std::filesystem::path& directory);
 
+// Whether a file is one of these by its name alone (modules are not).
+bool is_pinned_name(std::string_view name);
+
 struct PinDifference {
   std::string file;
   enum class Kind { changed, missing, unreadable, added } kind = Kind::changed;  // added: named by auto_map since
 };
+std::string_view pin_difference_name(PinDifference::Kind kind);  // "changed", "missing" …
 // What differs from the pin; empty if nothing does or there is no pin.
 std::vector<PinDifference> pin_differences(const std::filesystem::path& directory);
 // For who loads the model: one warning line, or empty. A damaged pin is a warning, too; never throws.

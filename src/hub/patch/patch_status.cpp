@@ -1,0 +1,43 @@
+#include "hub/patch/foreign_backups.h"
+#include "hub/patch/patch.h"
+#include "hub/patch/patch_plan.h"
+
+namespace tilewright::hub {
+
+namespace fs = std::filesystem;
+
+PatchStatus split_record(const PatchRecord& record) {
+  PatchStatus out;
+  out.patched = true;
+  out.overlay = !record.overlay_of.empty();
+  for (const PatchedFile& file : record.files) {
+    std::error_code error;
+    const bool was_there = out.overlay ? fs::exists(fs::symlink_status(fs::path(record.overlay_of) / file.path, error))
+                                       : !file.backup.empty();
+    (was_there ? out.changed : out.added).push_back(file);
+  }
+  return out;
+}
+
+bool is_unfinished(const fs::path& directory) {
+  std::error_code error;
+  for (const char* name : {"journal.json", "new"})
+    if (fs::exists(fs::symlink_status(directory / kTilewrightFolder / name, error))) return true;
+  return false;
+}
+
+PatchStatus patch_status(const fs::path& given) {
+  const fs::path model = model_directory_of(given);
+  PatchStatus out;
+  if (const auto record = read_patch_record(model)) out = split_record(*record);
+  out.unfinished = is_unfinished(model);
+  if (const auto pin = read_pin(model)) {
+    out.pinned = true;
+    out.pin = *pin;
+    out.differences = pin_differences(model);
+  }
+  out.foreign = files_with_foreign_backups(model);
+  return out;
+}
+
+}  // namespace tilewright::hub
