@@ -44,14 +44,14 @@ class AnswerPlace {
       return 0;
     }
     const std::string* length_header = answer.headers.find("content-length");
-    const std::optional<std::uint64_t> length =
-        length_header == nullptr ? std::nullopt : unsigned_number(*length_header);
+    const bool has_length = length_header != nullptr;
+    const std::uint64_t length = has_length ? unsigned_number(*length_header).value_or(size_) : size_;
     const std::string* range_header = answer.headers.find("content-range");
     if (range_header != nullptr) return of_range(*range_header);  // whatever the status: mirrors send slices with 200
     if (answer.status == 206) return asked_;
-    if (asked_ > 0 && length == size_ - asked_) return asked_;
-    if (length && *length != size_) {
-      throw UselessAnswer{fmt::format("the server sends {} bytes, the listing says {}", *length, size_)};
+    if (asked_ > 0 && has_length && length == size_ - asked_) return asked_;
+    if (length != size_) {
+      throw UselessAnswer{fmt::format("the server sends {} bytes, the listing says {}", length, size_)};
     }
     return 0;
   }
