@@ -35,7 +35,8 @@ class Digest {
 // The hash git gives to a file of `size` bytes: SHA-1 of "blob SIZE\0" and the bytes. The first part is in already.
 Digest git_blob_digest(std::uint64_t size);
 
-// Of a whole file, in constant memory. Throws Error if it cannot be read.
+// Of a whole file after what `begun` has already, in constant memory. Throws Error if it cannot be read.
+std::string digest_of_file(const std::filesystem::path& path, Digest begun);
 std::string sha256_of_file(const std::filesystem::path& path);
 std::string sha256_of_text(std::string_view text);
 

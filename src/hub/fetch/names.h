@@ -14,11 +14,11 @@ bool is_repository_id(std::string_view id);
 void require_repository_id(const std::string& id);
 // Branch, tag, "refs/pr/1" or commit. Throws Error for what cannot be one or would leave its folder as a path.
 void require_revision(const std::string& revision);
-bool is_commit(std::string_view revision);  // 40 hex digits
+bool is_commit(std::string_view revision);  // 40 hex digits, in either case
 
 // Why a file of a repository must not be written under this name, in one phrase; empty if it may. Refused, on every
 // system: empty, absolute, a part that is "", "." or "..", a backslash, a drive ("C:"), UNC, control characters, NUL,
-// a part over 255 bytes.
+// what is not UTF-8, a part over 255 bytes, a name over 3000.
 std::string unsafe_name_reason(std::string_view path);
 bool is_hash(std::string_view hash);  // 40 or 64 lower-case hex digits
 
