@@ -43,6 +43,7 @@ struct Interrupted {};
 
 struct RetryPolicy {
   int tries = 5;  // of one request; a body counts anew after each byte of progress
+  // Doubled from the first to the longest.
   std::chrono::milliseconds first_wait{1000}, longest_wait{8000};
   std::chrono::seconds longest_asked{300};  // what a server may ask us to wait at most; more is an Error
 };
@@ -61,8 +62,9 @@ class HttpClient {
   HttpClient& operator=(const HttpClient&) = delete;
 
   // GET with the whole answer in memory (at most `limit` bytes, else Error), whatever its status. Follows redirects (at
-  // most 10, never from https to http, query of the Location as it is). 408, 429, 500, 502, 503, 504 and broken
-  // connections are tried again; the last such answer, or Unreachable.
+  // most 10, never from https to http, query of the Location as it is; else Error). 408, 429, 500, 502, 503, 504 and
+  // broken connections are tried again; the last such answer, or Unreachable (a certificate that cannot be trusted is
+  // Unreachable at once). Compressed answers are unpacked.
   HttpAnswer get(const std::string& url, std::size_t limit);
 
   // What a body's reader does. Calls come in this order; `begin` once per answer that carries the body (after
@@ -72,8 +74,10 @@ class HttpClient {
     std::function<void(const HttpAnswer&)> begin;
     std::function<void(std::span<const std::byte>)> bytes;
   };
-  // One attempt, no retry: GET from byte `from` on (no Range header if 0), Accept-Encoding: identity. The return says
-  // how it ended; `answer.status` other than 200 and 206 has no body. Throws what the sink throws, Interrupted.
+  // One attempt, no retry: GET from byte `from` on (no Range header if 0), Accept-Encoding: identity. The bytes are the
+  // connection's, also where an answer has a Content-Encoding all the same. The return says how it ended;
+  // `answer.status` other than 200 and 206 has no body for the sink. Throws what the sink throws, Interrupted; Error
+  // and Unreachable where another attempt would not help (redirects, certificates).
   struct BodyEnd {
     HttpAnswer answer;
     bool complete = false;     // the connection ended in order
@@ -82,7 +86,7 @@ class HttpClient {
   BodyEnd get_body(const std::string& url, std::uint64_t from, const Sink& sink);
 
   // Sleeps before another try: the `attempt`th (1 …), or as long as the answer's ratelimit or Retry-After header wants
-  // (+1 s). Throws Interrupted; Error if the server wants longer than the policy's longest.
+  // (+1 s). Throws Interrupted; Unreachable if the server wants longer than the policy's longest.
   void wait_before_retry(int attempt, const HttpAnswer* answer);
 
   const RetryPolicy& retry() const;
