@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/terminal_text.h"
+
 namespace tilewright {
 namespace {
 
@@ -29,20 +31,6 @@ int terminal_width() {
 bool can_redraw() {
   const char* term = std::getenv("TERM");
   return isatty(STDERR_FILENO) == 1 && term && *term && std::strcmp(term, "dumb") != 0;
-}
-
-bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-// At most `width` characters, none of them cut in two.
-std::string_view cut(std::string_view text, int width) {
-  std::size_t at = 0;
-  for (int used = 0; at < text.size(); ++at)
-    if (!continues_character(text[at]) && ++used > width) break;
-  return text.substr(0, at);
-}
-
-int characters(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
 }
 
 }  // namespace
@@ -136,8 +124,8 @@ std::string Progress::bar_text() const {
   const std::string figures =
       share() < 0 ? times() : fmt::format("{:3} %  {}", static_cast<int>(std::floor(100 * share())), times());
   // What is under way comes before a long bar.
-  const int room = width - characters(text) - characters(figures) - 4;
-  const int cells = std::min({kBarCells, room, std::max(kLeastCells, room - characters(doing_) - 2)});
+  const int room = width - display_width(text) - display_width(figures) - 4;
+  const int cells = std::min({kBarCells, room, std::max(kLeastCells, room - display_width(doing_) - 2)});
   if (share() >= 0 && cells >= kLeastCells) {
     const int full = static_cast<int>(std::floor(share() * cells));
     text += "[" + std::string(static_cast<std::size_t>(full), '#') +
@@ -145,7 +133,7 @@ std::string Progress::bar_text() const {
   }
   text += figures;
   if (!doing_.empty()) text += "  " + doing_;
-  return std::string(cut(text, width));
+  return cut_to_width(text, width);
 }
 
 void Progress::draw(bool at_once) {

@@ -14,34 +14,6 @@ namespace {
 constexpr int kGap = 2;
 constexpr int kNarrowest = 12;  // a folded column keeps at least this
 
-struct Range {
-  char32_t first, last;
-};
-// Blocks of Unicode 15 whose characters are wide in terminals, and those that take no cell.
-constexpr Range kWide[] = {{0x1100, 0x115f},   {0x231a, 0x231b},   {0x23e9, 0x23ec},   {0x2e80, 0x303e},
-                           {0x3041, 0xa4cf},   {0xa960, 0xa97f},   {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-                           {0xfe30, 0xfe6f},   {0xff00, 0xff60},   {0xffe0, 0xffe6},   {0x16fe0, 0x18d08},
-                           {0x1aff0, 0x1b2fb}, {0x1f004, 0x1f004}, {0x1f0cf, 0x1f0cf}, {0x1f18e, 0x1f1ff},
-                           {0x1f200, 0x1f64f}, {0x1f680, 0x1f6ff}, {0x1f7e0, 0x1f7f0}, {0x1f90c, 0x1faff},
-                           {0x20000, 0x3fffd}};
-constexpr Range kNoCell[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},    {0x610, 0x61a},   {0x64b, 0x65f},
-                             {0x1ab0, 0x1aff}, {0x1dc0, 0x1dff}, {0x200b, 0x200f},  {0x20d0, 0x20f0}, {0xfe00, 0xfe0f},
-                             {0xfe20, 0xfe2f}, {0xfeff, 0xfeff}, {0xe0100, 0xe01ef}};
-
-template <std::size_t N>
-bool within(char32_t c, const Range (&ranges)[N]) {
-  return std::any_of(std::begin(ranges), std::end(ranges), [&](const Range& r) { return c >= r.first && c <= r.last; });
-}
-
-// The cells of the character that begins at `at`, which is moved behind it. Stray continuation bytes take none.
-int step(std::string_view text, std::size_t& at) {
-  const auto first = static_cast<unsigned char>(text[at++]);
-  char32_t code = first < 0x80 ? first : first < 0xe0 ? first & 0x1f : first < 0xf0 ? first & 0x0f : first & 0x07;
-  while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80)
-    code = code << 6 | (static_cast<unsigned char>(text[at++]) & 0x3f);
-  return within(code, kNoCell) ? 0 : within(code, kWide) ? 2 : 1;
-}
-
 int longest_word(const std::string& text) {
   int longest = 0;
   for (std::size_t at = 0; at <= text.size();) {
@@ -58,19 +30,6 @@ std::string padded(const std::string& text, int width, Align align) {
 }
 
 }  // namespace
-
-int display_width(const std::string& text) {
-  int width = 0;
-  for (std::size_t at = 0; at < text.size();) width += step(text, at);
-  return width;
-}
-
-std::string cut_to_width(const std::string& text, int width) {
-  std::size_t at = 0;
-  for (std::size_t next = 0; next < text.size(); at = next)
-    if ((width -= step(text, next)) < 0) return text.substr(0, at);
-  return text;
-}
 
 std::vector<std::string> folded_lines(const std::string& text, int width) {
   width = std::max(width, 2);

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/terminal_text.h"
+
 namespace tilewright::report {
 
 enum class Align { left, right };
@@ -33,12 +35,8 @@ class Table {
   std::vector<std::vector<Style>> styles_;
 };
 
-// The number of terminal cells that UTF-8 text takes: two for the wide characters of East Asia and for pictures, none
-// for combining marks. No escape sequences.
-int display_width(const std::string& text);
-
-// The longest beginning of whole characters that takes at most `width` cells.
-std::string cut_to_width(const std::string& text, int width);
+using tilewright::cut_to_width;
+using tilewright::display_width;
 
 // Broken at spaces into lines of at most `width` cells (two at least); a longer word is cut. At least one line.
 std::vector<std::string> folded_lines(const std::string& text, int width);

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/terminal_text.h"
+
 namespace tilewright::report {
 
 using Number = std::optional<double>;  // null in a report: not known, or without meaning there
@@ -22,9 +24,7 @@ std::string percent_text(Number share);    // 0.873 → "87.3 %"
 std::string ratio_text(Number ratio);      // "1.234", "12.34"; three decimals below 10
 std::string count_text(std::optional<std::int64_t> count);
 
-// A text on one line that cannot steer a terminal: control characters (also C1, and marks that turn the writing
-// direction) become spaces, what is not UTF-8 becomes U+FFFD.
-std::string one_line(std::string_view text);
+using tilewright::one_line;
 
 // one_line(text) cut to `width` terminal cells, ending in "…" where something was cut.
 std::string shortened(std::string_view text, int width);
