@@ -152,6 +152,7 @@ EntryLook look_from(const struct stat& info) {
   look.device = info.st_dev;
   look.inode = info.st_ino;
   look.mode = info.st_mode & 07777;
+  look.modified = {info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
   return look;
 }
 
@@ -289,10 +290,15 @@ void ModelFolder::keep_as(const std::string& from, const std::string& to, const 
     return flush_folder(target.folder.fd(), directory_ / to);
   if (errno == EEXIST || errno == ENOSPC || errno == EDQUOT || errno == EROFS)
     model_error("cannot keep the original", directory_ / to, errno);
-  // No hard links here (FAT, some network file systems), or not of another user's file.
+  copy_as(from, to, scratch);  // no hard links here (FAT, some network file systems), or not of another user's file
+}
+
+void ModelFolder::copy_as(const std::string& from, const std::string& to, const std::string& scratch) {
+  const EntryPlace source = place_in(root_, directory_, from), target = place_in(root_, directory_, to);
   const EntryLook entry = look(from);
   if (entry.kind == EntryKind::link) {
     const std::string text = link_text(source.folder.fd(), source.name, directory_ / from);
+    step("link " + to);
     if (::symlinkat(text.c_str(), target.folder.fd(), target.name.c_str()) != 0)
       model_error("cannot keep the original", directory_ / to, errno);
     struct stat info {};

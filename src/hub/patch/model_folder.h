@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tilewright::hub {
@@ -18,6 +19,7 @@ struct EntryLook {
   EntryKind kind = EntryKind::absent;
   std::uint64_t device = 0, inode = 0;
   mode_t mode = 0;
+  std::pair<std::int64_t, std::int64_t> modified = {};  // seconds and nanoseconds
   bool same_file(const EntryLook& other) const {
     return kind != EntryKind::absent && other.kind != EntryKind::absent && device == other.device &&
            inode == other.inode;
@@ -51,6 +53,7 @@ class ModelFolder {
   // A second name for what is under `from`; where links cannot be, a copy with mode and time, made under `scratch`
   // first. `to` must be free.
   void keep_as(const std::string& from, const std::string& to, const std::string& scratch);
+  void copy_as(const std::string& from, const std::string& to, const std::string& scratch);  // always a copy
   void move_over(const std::string& from, const std::string& to);  // also where both are one file already
   void move_to_free(const std::string& from, const std::string& to);
   void remove(const std::string& path);             // a file or link; one that is gone is fine

@@ -139,14 +139,23 @@ std::vector<std::string> patched_files(const std::filesystem::path& directory) {
   return paths;
 }
 
-std::optional<std::string> foreign_backup(const std::filesystem::path& directory, const std::string& path) {
+std::vector<std::string> foreign_backups_of(const ModelFolder& folder, const std::string& path) {
+  std::vector<std::pair<EntryLook, std::string>> found;
   for (const std::string_view suffix : kForeignSuffixes) {
-    std::error_code none;
     const std::string name = path + std::string(suffix);
-    const auto kind = std::filesystem::symlink_status(directory / name, none).type();
-    if (kind == std::filesystem::file_type::regular || kind == std::filesystem::file_type::symlink) return name;
+    const EntryLook look = folder.look(name);
+    if (look.kind == EntryKind::file || look.kind == EntryKind::link) found.emplace_back(look, name);
   }
-  return std::nullopt;
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first.modified < b.first.modified; });
+  std::vector<std::string> names;
+  for (const auto& [look, name] : found) names.push_back(name);
+  return names;
+}
+
+std::optional<std::string> foreign_backup(const std::filesystem::path& directory, const std::string& path) {
+  const std::vector<std::string> names = foreign_backups_of(ModelFolder(directory), path);
+  return names.empty() ? std::nullopt : std::optional(names.front());
 }
 
 std::vector<std::string> foreign_backups(const std::filesystem::path& directory) {

@@ -11,6 +11,8 @@
 
 namespace tilewright::hub {
 
+class ModelFolder;
+
 struct PatchedFile {
   std::string path;    // within the model, '/' between parts
   std::string sha256;  // of what the patch wrote
@@ -39,7 +41,9 @@ std::vector<std::string> patched_files(const std::filesystem::path& directory);
 std::string unpatchable_reason(std::string_view path);
 
 // A backup that PyPTO-Gym left for `path` ("config.json.pypto_orig", "….hf_orig"), if there is one: a file or a link.
+// Where two tools left one each, the older one: the second backed up what the first had written.
 std::optional<std::string> foreign_backup(const std::filesystem::path& directory, const std::string& path);
+std::vector<std::string> foreign_backups_of(const ModelFolder& folder, const std::string& path);  // the older one first
 // The paths in the whole directory that have one, sorted. Linked folders are not entered.
 std::vector<std::string> foreign_backups(const std::filesystem::path& directory);
 
