@@ -63,12 +63,17 @@ const char* reason_of(int status) {
   }
 }
 
+std::string with(std::string text, const std::string& word, const std::string& value) {
+  const std::size_t at = text.find(word);
+  return at == std::string::npos ? text : text.replace(at, word.size(), value);
+}
+
 // The reply as this rule wants it, but for how it is sent.
-void bend(Reply& reply, const Rule& rule) {
+void bend(Reply& reply, const Rule& rule, const HttpRequest& request) {
   if (!rule.redirect.empty()) {
     Reply other;
     other.status = rule.status.value_or(302);
-    other.set("Location", rule.redirect);
+    other.set("Location", with(with(rule.redirect, "{path}", request.path()), "{query}", request.query()));
     other.body = Body(rule.body.value_or("Redirecting"));
     reply = other;
   } else if (rule.status && *rule.status / 100 != 2) {
@@ -130,7 +135,7 @@ class BodySender {
 bool send_answer(HttpConnection& connection, const HttpRequest& request, Reply reply, const Rule& rule,
                  const AnswerHooks& hooks) {
   if (rule.stall_ms > 0 && !hooks.wait(rule.stall_ms)) return false;
-  bend(reply, rule);
+  bend(reply, rule, request);
   const std::uint64_t size = reply.body.size();
   Part part{0, size};
   const std::string range = request.header("range");

@@ -57,8 +57,8 @@ struct Rule {
   std::optional<std::uint64_t> flip_byte = {};     // one byte of the body is wrong
   int drip_ms = 0;                                 // so long between pieces of 1 KiB
   int stall_ms = 0;                                // before the answer begins
-  std::string redirect = {};                       // Location; status 302 unless set
-  std::function<void()> on_request = {};           // called first, by the connection's thread; not for stop()
+  std::string redirect = {};              // Location; status 302 unless set. {path} and {query} are the request's
+  std::function<void()> on_request = {};  // called first, by the connection's thread; not for stop()
 };
 // {"method": "GET", "target": "resolve", "status": 503, "headers": {"Retry-After": "1"} …}: keys are the members'
 // names.

@@ -150,6 +150,9 @@ TEST_F(Rules, RedirectAndCallBack) {
   EXPECT_EQ(calls, 1);
   answer = with({.status = 308, .redirect = "http://127.0.0.1:1/x"});
   EXPECT_EQ(answer.status, 308);
+  server.add_rule({.redirect = "http://127.0.0.1:1{path}?{query}"});
+  answer = ask(server.endpoint(), "GET", "/api/models/org/r/tree/main?recursive=true&a=%2F");
+  EXPECT_EQ(answer.headers.at("location"), "http://127.0.0.1:1/api/models/org/r/tree/main?recursive=true&a=%2F");
 }
 
 TEST_F(Rules, ComeAsJsonToo) {
