@@ -48,7 +48,10 @@ class SnapshotFolder {
 
 // $HF_HUB_CACHE/models--org--name. Nothing is written yet.
 std::unique_ptr<SnapshotFolder> cache_folder(const HubSettings& settings, const std::string& id);
-// A directory of the user's. Throws Error if it is something else than a folder or lies inside of a file.
-std::unique_ptr<SnapshotFolder> plain_folder(const std::filesystem::path& directory);
+// A directory of the user's. Throws Error if it is something else than a folder or lies inside of a file. Nothing is
+// written through a link in it: one in a file's place is replaced, one in a folder's is an Error. `id`: whose revisions
+// are noted in it. Without `may_write` (dry runs) `state` and `note_revision` record nothing.
+std::unique_ptr<SnapshotFolder> plain_folder(const std::filesystem::path& directory, const std::string& id = {},
+                                             bool may_write = true);
 
 }  // namespace tilewright::hub

@@ -1,0 +1,49 @@
+#include "hub/fetch/snapshot_parts.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include "base/digest.h"
+#include "base/error.h"
+#include "hub/fetch/new_file.h"
+#include "hub/patch/patch_record.h"
+
+namespace tilewright::hub {
+
+void write_cache_tag(const std::filesystem::path& folder) {
+  const std::filesystem::path tag = folder / "CACHEDIR.TAG";
+  std::error_code ignored;
+  if (std::filesystem::exists(std::filesystem::symlink_status(tag, ignored))) return;
+  try {
+    replace_file(tag,
+                 "Signature: 8a477f597d28d172789f06886806bc55\n"
+                 "# Files below were fetched from a model hub and can be fetched again.\n"
+                 "# What this file is for: https://bford.info/cachedir/\n");
+  } catch (const Error&) {
+  }
+}
+
+bool has_right_bytes(const std::filesystem::path& path, const RemoteFile& file) {
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) != file.size || error) return false;
+  try {
+    return digest_of_file(path, file.sha256.empty() ? git_blob_digest(file.size) : Digest(Digest::Kind::sha256)) ==
+           file.etag();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+const std::vector<std::string>& PatchedNames::of(const std::filesystem::path& directory) const {
+  const std::lock_guard guard(mutex_);
+  const auto [place, is_new] = known_.try_emplace(directory);
+  if (is_new) place->second = patched_files(directory);
+  return place->second;
+}
+
+bool PatchedNames::has(const std::filesystem::path& directory, const std::string& path) const {
+  const std::vector<std::string>& names = of(directory);
+  return std::binary_search(names.begin(), names.end(), path);
+}
+
+}  // namespace tilewright::hub

@@ -1,0 +1,2 @@
+set(libraries tw_hub tw_tensor tw_base)
+set(labels hub sanitized_asan sanitized_tsan)
