@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 #include <mutex>
+#include <new>
 
 #include "base/error.h"
 #include "hub/fetch/url.h"
@@ -141,32 +142,29 @@ void initialise_once() {
   });
 }
 
-}  // namespace
+// One transfer's handle, in the multi handle (which keeps the connections) as long as this lives. Taken out early, its
+// connection is closed.
+struct Transfer {
+  CURLM* multi;
+  CURL* easy = curl_easy_init();
+  curl_slist* headers = nullptr;
 
-struct HttpExchange::State {
-  CURLM* multi = nullptr;
-  CURL* easy = nullptr;
-  ~State() {
-    if (easy) curl_easy_cleanup(easy);
-    if (multi) curl_multi_cleanup(multi);
+  explicit Transfer(CURLM* multi_handle) : multi(multi_handle) {
+    if (!easy) throw std::bad_alloc();
   }
+  ~Transfer() {
+    curl_multi_remove_handle(multi, easy);
+    curl_easy_cleanup(easy);
+    curl_slist_free_all(headers);
+  }
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
 
-  // In the multi handle as long as this lives; taken out early, the connection is closed.
-  struct Attached {
-    State& state;
-    curl_slist* headers = nullptr;
-    ~Attached() {
-      curl_multi_remove_handle(state.multi, state.easy);
-      curl_slist_free_all(headers);
-    }
-  };
-
-  void prepare(const HttpRequest& request, Running& running, Attached& attached) {
-    curl_easy_reset(easy);
+  void prepare(const HttpRequest& request, Running& running) {
     const auto set = [&](CURLoption option, auto value) {
       const CURLcode code = curl_easy_setopt(easy, option, value);
       if (code != CURLE_OK)
-        fail({.what = std::string("libcurl refuses a setting: ") + curl_easy_strerror(code),
+        fail({.what = fmt::format("libcurl refuses setting {}: {}", static_cast<int>(option), curl_easy_strerror(code)),
               .where = shown_url(request.url),
               .fix = "install libcurl with OpenSSL"});
     };
@@ -188,8 +186,8 @@ struct HttpExchange::State {
           request.certificates.c_str());
     }
     for (const std::string& header : request.headers)
-      if (curl_slist* longer = curl_slist_append(attached.headers, header.c_str())) attached.headers = longer;
-    set(CURLOPT_HTTPHEADER, attached.headers);
+      if (curl_slist* longer = curl_slist_append(headers, header.c_str())) headers = longer;
+    set(CURLOPT_HTTPHEADER, headers);
     set(CURLOPT_HEADERFUNCTION, &on_header);
     set(CURLOPT_HEADERDATA, static_cast<void*>(&running));
     set(CURLOPT_WRITEFUNCTION, &on_body);
@@ -223,11 +221,17 @@ struct HttpExchange::State {
   }
 };
 
+}  // namespace
+
+struct HttpExchange::State {
+  CURLM* multi = nullptr;
+  ~State() { curl_multi_cleanup(multi); }
+};
+
 HttpExchange::HttpExchange() : state_(std::make_unique<State>()) {
   initialise_once();
   state_->multi = curl_multi_init();
-  state_->easy = curl_easy_init();
-  if (!state_->multi || !state_->easy) throw std::bad_alloc();
+  if (!state_->multi) throw std::bad_alloc();
 }
 
 HttpExchange::~HttpExchange() = default;
@@ -238,9 +242,9 @@ HttpOutcome HttpExchange::run(const HttpRequest& request, const HttpReader& read
   CURLcode code = CURLE_OK;
   std::string trouble;
   {
-    State::Attached attached{*state_};
-    state_->prepare(request, running, attached);
-    trouble = state_->perform(request, running, code);
+    Transfer transfer(state_->multi);
+    transfer.prepare(request, running);
+    trouble = transfer.perform(request, running, code);
   }
   if (running.thrown) std::rethrow_exception(running.thrown);
   if (is_of_certificates(code))
