@@ -1,8 +1,10 @@
 // Which server an address names, and where redirects lead.
 #include "hub/fetch/url.h"
 
+#include <curl/curl.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <random>
 
 namespace tilewright::hub {
@@ -29,6 +31,40 @@ TEST(Url, WhatIsNoWebAddressHasNoOrigin) {
         "https://evil.test\\@hub.example/", "https://hub.example\\.evil.test/", "https://hub example/",
         "https://hub.example/\r\nHost: evil", "https://[::1/", "https://a:b:c/", "https://h\xc3\xbc.example/"})
     EXPECT_FALSE(origin_of(url)) << url;
+}
+
+// The token's origin is judged here, and libcurl connects: an address that both take must mean the same server to both.
+// (libcurl also writes numbers out as IPv4 addresses; such hosts hold no letters.)
+TEST(Url, LibcurlSeesTheSameServer) {
+  const std::vector<std::string> pieces = {"http",  "https", "://", ":",      "/",   "//", "@",         "?",
+                                           "#",     "\\",    ".",   "..",     "hub", "ex", "1",         "8080",
+                                           "[::1]", "[",     "]",   "%40",    "%2f", " ",  "user",      "a:b@",
+                                           "-",     "_",     "HUB", "://h.x", "\t",  ";",  "localhost", "\xc3\xbc"};
+  std::mt19937 random(11);
+  int both = 0;
+  for (int round = 0; round < 200000; ++round) {
+    std::string url = random() % 4 ? (random() % 2 ? "https://" : "http://") : "";
+    for (std::size_t i = 1 + random() % 7; i > 0; --i) url += pieces[random() % pieces.size()];
+    const auto origin = origin_of(url);
+    if (!origin) continue;
+    const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
+    if (curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) != CURLUE_OK) continue;
+    const auto part = [&](CURLUPart which) {
+      char* text = nullptr;
+      if (curl_url_get(parsed.get(), which, &text, CURLU_DEFAULT_PORT) != CURLUE_OK) return std::string("none");
+      const std::string copy = text;
+      curl_free(text);
+      return copy;
+    };
+    std::string host = part(CURLUPART_HOST);
+    for (char& c : host) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    if (host.find_first_of("abcdefghijklmnopqrstuvwxyz:") == std::string::npos) continue;
+    EXPECT_EQ(origin->host, host) << url;
+    EXPECT_EQ(std::to_string(origin->port), part(CURLUPART_PORT)) << url;
+    EXPECT_EQ(origin->scheme, part(CURLUPART_SCHEME)) << url;
+    ++both;
+  }
+  EXPECT_GT(both, 10000);
 }
 
 TEST(Url, LocationsResolve) {

@@ -209,6 +209,9 @@ struct Transfer {
       if (state != CURLM_OK) return std::string("the transfer failed: ") + curl_multi_strerror(state);
       if (const CURLMsg* message = curl_multi_info_read(multi, &messages); message && message->msg == CURLMSG_DONE) {
         code = message->data.result;
+        long proxy_status = 0;
+        curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
+        if (code != CURLE_OK && proxy_status >= 300) return fmt::format("the proxy answered {}", proxy_status);
         return trouble_of(code, request);
       }
       const auto now = Clock::now();

@@ -13,9 +13,9 @@
 namespace tilewright::hub {
 namespace {
 
-constexpr std::size_t kLongestInfo = 64 << 20;  // 40,000 names take 3 MiB
-constexpr std::size_t kLongestPage = 64 << 20;
+constexpr std::size_t kLongestAnswer = 32 << 20;  // 40,000 files on one page take 12 MiB
 constexpr std::size_t kMostFiles = 2'000'000;
+constexpr std::size_t kMostPages = 20'000;
 constexpr std::size_t kMostFolders = 50'000;  // asked for one by one
 
 constexpr const char* kOfficialHosts[] = {"huggingface.co", "hf.co", "hub-ci.huggingface.co"};
@@ -108,7 +108,7 @@ RepositoryInfo HubClient::repository(const std::string& id, const std::string& r
   require_repository_id(id);
   require_revision(revision);
   const HttpAnswer answer = http_.get(
-      settings_.endpoint + "/api/models/" + id + "/revision/" + percent_encoded(revision, false), kLongestInfo);
+      settings_.endpoint + "/api/models/" + id + "/revision/" + percent_encoded(revision, false), kLongestAnswer);
   if (answer.status != 200) refuse(answer, fmt::format("revision {} of {}", revision, id));
   return parse_repository_info(answer.body, shown_url(answer.url));
 }
@@ -146,15 +146,15 @@ void HubClient::list_folder(const std::string& id, const std::string& commit, co
             .expected = "each page once",
             .found = fmt::format("one of {} again", asked.size()),
             .fix = "set HF_ENDPOINT to a hub that keeps the query when it redirects, or unset it"});
-    const HttpAnswer answer = http_.get(url, kLongestPage);
+    const HttpAnswer answer = http_.get(url, kLongestAnswer);
     if (answer.status != 200) refuse(answer, "listing of " + id);
     ListingPage page = parse_listing_page(answer.body, shown_url(answer.url));
     std::move(page.files.begin(), page.files.end(), std::back_inserter(into.files));
     std::move(page.folders.begin(), page.folders.end(), std::back_inserter(into.folders));
-    if (into.files.size() + into.folders.size() > kMostFiles)
+    if (into.files.size() + into.folders.size() > kMostFiles || asked.size() > kMostPages)
       fail({.what = "the listing does not end",
             .where = shown_url(answer.url),
-            .expected = fmt::format("at most {} entries", kMostFiles),
+            .expected = fmt::format("at most {} entries on {} pages", kMostFiles, kMostPages),
             .fix = "check HF_ENDPOINT: no repository is that large"});
     url.clear();
     for (const std::string& header : answer.headers.all("link"))
@@ -232,7 +232,7 @@ void HubClient::refuse(const HttpAnswer& answer, const std::string& what, std::u
     text.fix = "see " + page;
   } else if (status == 401 || status == 403) {
     text.what = "the server refuses access";
-    text.fix = !from_hub   ? "try again: signed addresses expire, and the token is only sent to " + settings_.endpoint
+    text.fix = !from_hub   ? "try again: signed addresses expire; if it stays, set HF_ENDPOINT to the hub itself"
                : has_token ? "check that the token (HF_TOKEN, --token or the stored one) may read " + repository
                            : "set HF_TOKEN to a token that may read " + repository;
   } else if (status == 400 && (size > kMostOverHttp || (size == 0 && api_path(answer.url).empty()))) {
@@ -247,6 +247,8 @@ void HubClient::refuse(const HttpAnswer& answer, const std::string& what, std::u
     text.what = "the hub refuses the request";
     text.fix = "check the name and HF_ENDPOINT";
   }
+  if ((status == 401 || status == 403) && !from_hub && has_token)
+    text.found += fmt::format("; {} led to this server, where the token does not go", settings_.endpoint);
   fail(text);
 }
 
