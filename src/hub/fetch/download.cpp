@@ -168,7 +168,7 @@ class Download {
       if (failures_ + 1 >= http_.retry().tries) hub_.refuse(end.answer, "download of " + name_);
       failed(fmt::format("the server answers {}", status), &end.answer);
     } else {
-      hub_.refuse(end.answer, "download of " + name_);
+      hub_.refuse(end.answer, "download of " + name_, size_);
     }
   }
 

@@ -102,12 +102,22 @@ std::string server_of(const std::string& url) {
   return origin ? fmt::format("{}:{}", origin->host, origin->port) : shown_url(url);
 }
 
-bool is_of_certificates(CURLcode code) {
-  return code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE || code == CURLE_SSL_CERTPROBLEM ||
-         code == CURLE_SSL_ISSUER_ERROR;
+// What another try would not change.
+void refuse_certificates(CURLcode code, const HttpRequest& request) {
+  if (code == CURLE_SSL_CACERT_BADFILE)
+    fail({.what = "the certificates of authorities cannot be read",
+          .where = request.certificates.string(),
+          .fix = "correct or unset CURL_CA_BUNDLE, REQUESTS_CA_BUNDLE or SSL_CERT_FILE"});
+  if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CERTPROBLEM || code == CURLE_SSL_ISSUER_ERROR)
+    throw Unreachable(
+        {.what = "the server's certificate cannot be trusted",
+         .where = server_of(request.url),
+         .found = curl_easy_strerror(code),
+         .fix = "set SSL_CERT_FILE to the certificates of your network's authority, and check the clock"});
 }
 
-std::string trouble_of(CURLcode code, const HttpRequest& request) {
+// `words`: libcurl's own, which name the proxy where it is one that fails.
+std::string trouble_of(CURLcode code, const HttpRequest& request, const std::string& words) {
   switch (code) {
     case CURLE_OK:
       return {};
@@ -116,7 +126,7 @@ std::string trouble_of(CURLcode code, const HttpRequest& request) {
     case CURLE_COULDNT_RESOLVE_PROXY:
       return "the name of the proxy cannot be resolved";
     case CURLE_COULDNT_CONNECT:
-      return "no connection to " + server_of(request.url);
+      return "no connection to " + server_of(request.url) + (words.empty() ? "" : " (" + words + ")");
     case CURLE_OPERATION_TIMEDOUT:
       return "no connection to " + server_of(request.url) + " in " + seconds_text(request.answer_timeout);
     case CURLE_GOT_NOTHING:
@@ -130,7 +140,7 @@ std::string trouble_of(CURLcode code, const HttpRequest& request) {
     case CURLE_WEIRD_SERVER_REPLY:
       return "what came is no HTTP answer";
     default:
-      return std::string("the transfer failed: ") + curl_easy_strerror(code);
+      return "the transfer failed: " + (words.empty() ? curl_easy_strerror(code) : words);
   }
 }
 
@@ -148,6 +158,7 @@ struct Transfer {
   CURLM* multi;
   CURL* easy = curl_easy_init();
   curl_slist* headers = nullptr;
+  char words[CURL_ERROR_SIZE] = {};
 
   explicit Transfer(CURLM* multi_handle) : multi(multi_handle) {
     if (!easy) throw std::bad_alloc();
@@ -174,6 +185,7 @@ struct Transfer {
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));  // a connection per worker is what is wanted
     set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_ERRORBUFFER, static_cast<char*>(words));
     set(CURLOPT_USERAGENT, "tilewright/" TILEWRIGHT_VERSION);
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.answer_timeout.count()));
     set(CURLOPT_BUFFERSIZE, 256L << 10);
@@ -212,7 +224,7 @@ struct Transfer {
         long proxy_status = 0;
         curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
         if (code != CURLE_OK && proxy_status >= 300) return fmt::format("the proxy answered {}", proxy_status);
-        return trouble_of(code, request);
+        return trouble_of(code, request, words);
       }
       const auto now = Clock::now();
       if (running.sent && !running.headers_done && now - running.sent_at > request.answer_timeout)
@@ -250,12 +262,7 @@ HttpOutcome HttpExchange::run(const HttpRequest& request, const HttpReader& read
     trouble = transfer.perform(request, running, code);
   }
   if (running.thrown) std::rethrow_exception(running.thrown);
-  if (is_of_certificates(code))
-    throw Unreachable(
-        {.what = "the server's certificate cannot be trusted",
-         .where = server_of(request.url),
-         .found = curl_easy_strerror(code),
-         .fix = "set SSL_CERT_FILE to the certificates of your network's authority, and check the clock"});
+  refuse_certificates(code, request);
   // The rest of a body that nobody wants is no trouble.
   if (!running.headers_done || running.wanted) running.outcome.trouble = std::move(trouble);
   return std::move(running.outcome);
