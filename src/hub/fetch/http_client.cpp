@@ -75,9 +75,8 @@ struct HttpClient::State {
 
   bool interrupted() const { return options.interrupted && options.interrupted->load(std::memory_order_relaxed); }
 
-  std::vector<std::string> headers_for(const std::string& url, std::uint64_t from, bool identity) const {
+  std::vector<std::string> headers_for(const std::string& url, std::uint64_t from) const {
     std::vector<std::string> headers;
-    if (identity) headers.push_back("Accept-Encoding: identity");
     if (from > 0) headers.push_back(fmt::format("Range: bytes={}-", from));
     // Asked anew for each address on the way.
     if (home && origin_of(url) == home) {
@@ -96,7 +95,7 @@ struct HttpClient::State {
       if (interrupted()) throw Interrupted{};
       HttpOutcome outcome =
           exchange.run({.url = way.back(),
-                        .headers = headers_for(way.back(), from, identity),
+                        .headers = headers_for(way.back(), from),
                         .unpack = !identity,
                         .certificates = settings.certificates,
                         .answer_timeout = settings.listing_timeout,

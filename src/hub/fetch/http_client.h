@@ -74,10 +74,10 @@ class HttpClient {
     std::function<void(const HttpAnswer&)> begin;
     std::function<void(std::span<const std::byte>)> bytes;
   };
-  // One attempt, no retry: GET from byte `from` on (no Range header if 0), Accept-Encoding: identity. The bytes are the
-  // connection's, also where an answer has a Content-Encoding all the same. The return says how it ended;
-  // `answer.status` other than 200 and 206 has no body for the sink. Throws what the sink throws, Interrupted; Error
-  // and Unreachable where another attempt would not help (redirects, certificates).
+  // One attempt, no retry: GET from byte `from` on (no Range header if 0), Accept-Encoding: identity. An answer that
+  // has a Content-Encoding all the same is unpacked. The return says how it ended; `answer.status` other than 200 and
+  // 206 has no body for the sink. Throws what the sink throws, Interrupted; Error and Unreachable where another attempt
+  // would not help (redirects, certificates).
   struct BodyEnd {
     HttpAnswer answer;
     bool complete = false;     // the connection ended in order

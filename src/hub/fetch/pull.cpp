@@ -96,7 +96,8 @@ PullResult carry_out_or_show(const HubSettings& settings, const PullRequest& req
   const bool in_cache = request.output_dir.empty();
   PullPlan plan =
       plan_pull(folder, filtered(listing.files, filter, request), listing.commit,
-                {.force = request.force, .copy_per_file = !in_cache || !settings.links}, stop_if_interrupted);
+                {.force = request.force, .keeps_blobs = in_cache, .copies_files = !in_cache || !settings.links},
+                stop_if_interrupted);
   observer.listed(listing.commit, plan.files.size(), plan.bytes_to_fetch);
   tell_patched_files(plan.files, observer);
   if (!request.dry_run) {

@@ -77,7 +77,8 @@ PullPlan plan_pull(SnapshotFolder& folder, std::vector<RemoteFile> wanted, const
   for (const PullTask& task : plan.tasks) {
     const std::uint64_t size = plan.files[task.files.front()].file.size;
     if (task.needs_body && task.source.empty()) plan.bytes_to_fetch = saturated_sum(plan.bytes_to_fetch, size);
-    const std::size_t copies = wishes.copy_per_file ? task.files.size() : task.needs_body ? 1 : 0;
+    const std::size_t copies =
+        (wishes.keeps_blobs && task.needs_body ? 1 : 0) + (wishes.copies_files ? task.files.size() : 0);
     for (std::size_t i = 0; i < copies; i++) plan.bytes_to_store = saturated_sum(plan.bytes_to_store, size);
   }
   std::stable_sort(plan.tasks.begin(), plan.tasks.end(), [&](const PullTask& a, const PullTask& b) {

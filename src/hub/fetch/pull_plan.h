@@ -28,8 +28,9 @@ struct PullPlan {
 };
 
 struct PlanWishes {
-  bool force = false;          // files that are present are fetched again
-  bool copy_per_file = false;  // each file is a copy of its own (a plain directory); else files share a blob
+  bool force = false;         // files that are present are fetched again
+  bool keeps_blobs = false;   // a content is kept once, by its hash (the hub's cache) …
+  bool copies_files = false;  // … and, or instead, each file has bytes of its own
 };
 // Asks `folder` for the state of each file; `check` is called between them and may throw.
 PullPlan plan_pull(SnapshotFolder& folder, std::vector<RemoteFile> wanted, const std::string& commit,
