@@ -125,8 +125,10 @@ class KilledPullTest : public PullFixture, public ::testing::WithParamInterface<
 INSTANTIATE_TEST_SUITE_P(Layouts, KilledPullTest, ::testing::Values(false, true),
                          [](const auto& layout) { return layout.param ? "Directory" : "Cache"; });
 
-TEST_P(KilledPullTest, GoesOnAfterAKillAtAnyMoment) { kill_and_resume(8); }
-TEST_P(KilledPullTest, SlowGoesOnAfterFiftyKills) { kill_and_resume(50); }
+TEST_P(KilledPullTest, GoesOnAfterAKillAtAnyMoment) {
+  const std::string kills = variable("TILEWRIGHT_KILLS");
+  kill_and_resume(kills.empty() ? 8 : std::stoi(kills));
+}
 
 TEST_P(KilledPullTest, TwoProcessesFetchAFileOnce) {
   const std::string commit = server.serve(repository);

@@ -92,6 +92,7 @@ class Download {
         return;
       } else if (!second_time_ && (pieces_ > 1 || partial_.unproven() || taken_over())) {
         second_time_ = true;
+        most_held_ = 0;
         start_over();
       } else {
         refuse_sum();
@@ -105,7 +106,6 @@ class Download {
   void start_over() {
     partial_.restart();
     pieces_ = 0;
-    most_held_ = 0;
     held_(0);
   }
 
