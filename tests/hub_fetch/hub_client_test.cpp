@@ -102,6 +102,21 @@ TEST_F(HubClientTest, ListingThatLostItsQueryIsCompleted) {
   expect_whole(files());
 }
 
+// It leads to another server, whose pages are its own; the token stays behind.
+TEST_F(HubClientTest, ListingOfAMirrorThatRedirects) {
+  settings_.token = "hf_hidden";
+  server_.page_size = 2;
+  const std::string tree = "/api/models/org/name/tree/" + commit_ + "?recursive=true";
+  std::string other = server_.endpoint();
+  other.replace(other.find("127.0.0.1"), 9, "localhost");
+  server_.add_rule({.target = tree, .status = 308, .redirect = other + tree + "&moved=1"});
+  server_.add_rule(
+      {.target = "moved=1", .headers = {{"Link", "<" + other + tree + "&limit=2&cursor=2>; rel=\"next\""}}});
+  expect_whole(files());
+  for (const auto& request : server_.requests())
+    EXPECT_EQ(request.headers.count("authorization"), request.headers.at("host").rfind("localhost", 0) == 0 ? 0u : 1u);
+}
+
 TEST_F(HubClientTest, ListingThatCannotBeCompletedIsRefused) {
   const std::string entry =
       "{\"type\":\"file\",\"path\":\"config.json\",\"size\":11,\"oid\":\"" + HubServer::etag_of(files_[0]) + "\"}";

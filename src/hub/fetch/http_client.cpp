@@ -8,12 +8,11 @@
 
 #include "base/error.h"
 #include "hub/fetch/http_exchange.h"
+#include "hub/fetch/http_redirect.h"
 #include "hub/fetch/url.h"
 
 namespace tilewright::hub {
 namespace {
-
-constexpr std::size_t kMostRedirects = 10;
 
 std::string base64(std::string_view text) {
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -25,43 +24,6 @@ std::string base64(std::string_view text) {
     for (std::size_t k = 0; k < 4; ++k) out += i + k > text.size() ? '=' : kDigits[bits >> (18 - 6 * k) & 63];
   }
   return out;
-}
-
-bool is_redirect(int status) {
-  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
-}
-
-const std::string* location_of(const HttpAnswer& answer) {
-  return is_redirect(answer.status) ? answer.headers.find("location") : nullptr;
-}
-
-std::string shown_way(const std::vector<std::string>& urls) {
-  std::string way;
-  for (const std::string& url : urls) way += (way.empty() ? "" : " → ") + shown_url(url);
-  return way;
-}
-
-// The next address, or Error.
-std::string redirected(const std::vector<std::string>& way, const std::string& location) {
-  const std::string& from = way.back();
-  const auto next = resolve_location(from, location);
-  const std::string target = next ? *next : shown_url(location).substr(0, 200);
-  const auto refuse = [&](const char* what, const std::string& found) {
-    fail({.what = what,
-          .where = shown_url(way.front()),
-          .found = found,
-          .fix = "check HF_ENDPOINT and the proxy; https://huggingface.co does not do this"});
-  };
-  if (!next) refuse("a redirect leads to what is no http or https address", "\"" + target + "\"");
-  if (origin_of(from)->scheme == "https" && origin_of(*next)->scheme == "http")
-    refuse("a redirect leads from https to http, where anyone can change what comes", shown_url(*next));
-  auto longer = way;
-  longer.push_back(*next);
-  if (std::find(way.begin(), way.end(), *next) != way.end())
-    refuse("redirects lead round in a circle", shown_way(longer));
-  if (way.size() > kMostRedirects)
-    refuse("there are too many redirects", fmt::format("more than {}: {}", kMostRedirects, shown_way(longer)));
-  return *next;
 }
 
 }  // namespace
@@ -106,7 +68,7 @@ struct HttpClient::State {
       trouble = outcome.trouble;
       const std::string* location = outcome.trouble.empty() ? location_of(outcome.answer) : nullptr;
       if (!location) return outcome;
-      way.push_back(redirected(way, *location));
+      way.push_back(next_hop(way, *location));
     }
   }
 };
