@@ -242,6 +242,18 @@ TEST_F(PlainLayoutTest, IsThatOfTheReference) {
   EXPECT_EQ(plain_folder(model_, "another/name")->known_commit("main"), std::nullopt);
 }
 
+TEST_F(PlainLayoutTest, RevisionsThatPythonNotedCount) {
+  const fs::path cache = folder_ / "hub";
+  write(cache / "models--org--name/refs/main", kCommit);
+  const auto known = [&] { return plain_folder(model_, "org/name", true, cache)->known_commit("main"); };
+  EXPECT_EQ(known(), std::nullopt) << "that commit may be in the cache alone";
+  write(kept_ / "trees" / (kCommit + ".json"), "{}");
+  EXPECT_EQ(known(), kCommit);
+  plain()->note_revision("main", kOther);
+  EXPECT_EQ(known(), kOther);
+  EXPECT_EQ(plain_folder(model_, "org/other", true, cache)->known_commit("main"), std::nullopt);
+}
+
 TEST_F(PlainLayoutTest, AnySafeNameArrives) {
   auto folder = plain();
   for (const std::string& name : kSafeNames) {

@@ -50,8 +50,8 @@ double seconds_of(const struct timespec& time) {
 // which time: commit, etag, seconds since 1970, a line each.
 class PlainFolder : public SnapshotFolder {
  public:
-  PlainFolder(const fs::path& directory, const std::string& id, bool may_write)
-      : root_(fs::absolute(directory)), may_write_(may_write) {
+  PlainFolder(const fs::path& directory, const std::string& id, bool may_write, const fs::path& cache)
+      : root_(fs::absolute(directory)), cache_(id.empty() ? fs::path() : cache), may_write_(may_write) {
     if (!id.empty()) require_repository_id(id);
     refs_ = "models--" + id;
     if (const std::size_t slash = refs_.find('/'); slash != refs_.npos) refs_.replace(slash, 1, "--");
@@ -78,12 +78,12 @@ class PlainFolder : public SnapshotFolder {
   std::optional<std::string> known_commit(const std::string& revision) const override {
     if (is_commit(revision)) return revision;
     require_revision(revision);
-    try {
-      const std::string commit = read_text_file(root_ / kKept / "refs" / refs_ / revision, 4096);
-      if (is_commit(commit)) return commit;
-    } catch (const Error&) {
-    }
-    return std::nullopt;
+    if (const auto noted = commit_in(root_ / kKept / "refs" / refs_ / revision)) return noted;
+    // Python notes the revisions of directories in its cache, and what the commit has in the directory.
+    std::error_code error;
+    if (cache_.empty()) return std::nullopt;
+    const auto noted = commit_in(cache_ / refs_ / "refs" / revision);
+    return noted && fs::exists(root_ / kKept / "trees" / (*noted + ".json"), error) ? noted : std::nullopt;
   }
 
   void note_revision(const std::string& revision, const std::string& commit) override {
@@ -215,7 +215,16 @@ class PlainFolder : public SnapshotFolder {
     }
   }
 
-  fs::path root_;
+  static std::optional<std::string> commit_in(const fs::path& file) {
+    try {
+      const std::string commit = read_text_file(file, 4096);
+      if (is_commit(commit)) return commit;
+    } catch (const Error&) {
+    }
+    return std::nullopt;
+  }
+
+  fs::path root_, cache_;
   bool may_write_;
   std::string refs_;
   PatchedNames patched_;
@@ -223,8 +232,9 @@ class PlainFolder : public SnapshotFolder {
 
 }  // namespace
 
-std::unique_ptr<SnapshotFolder> plain_folder(const fs::path& directory, const std::string& id, bool may_write) {
-  return std::make_unique<PlainFolder>(directory, id, may_write);
+std::unique_ptr<SnapshotFolder> plain_folder(const fs::path& directory, const std::string& id, bool may_write,
+                                             const fs::path& cache) {
+  return std::make_unique<PlainFolder>(directory, id, may_write, cache);
 }
 
 }  // namespace tilewright::hub

@@ -143,9 +143,9 @@ PullResult pull(const HubSettings& settings, const PullRequest& request, PullObs
   require_repository_id(request.id);
   require_revision(request.revision);
   const NameFilter filter(request.allow, request.ignore);
-  const std::unique_ptr<SnapshotFolder> folder = request.output_dir.empty()
-                                                     ? cache_folder(settings, request.id)
-                                                     : plain_folder(request.output_dir, request.id, !request.dry_run);
+  const std::unique_ptr<SnapshotFolder> folder =
+      request.output_dir.empty() ? cache_folder(settings, request.id)
+                                 : plain_folder(request.output_dir, request.id, !request.dry_run, settings.cache);
   if (settings.offline) {
     if (request.force) {
       fail({.what = "files cannot be fetched again, HF_HUB_OFFLINE is set",

@@ -50,8 +50,9 @@ class SnapshotFolder {
 std::unique_ptr<SnapshotFolder> cache_folder(const HubSettings& settings, const std::string& id);
 // A directory of the user's. Throws Error if it is something else than a folder or lies inside of a file. Nothing is
 // written through a link in it: one in a file's place is replaced, one in a folder's is an Error. `id`: whose revisions
-// are noted in it. Without `may_write` (dry runs) `state` and `note_revision` record nothing.
+// are noted in it. Without `may_write` (dry runs) `state` and `note_revision` record nothing. `cache`: the hub's cache,
+// where Python notes the revisions of directories; only read.
 std::unique_ptr<SnapshotFolder> plain_folder(const std::filesystem::path& directory, const std::string& id = {},
-                                             bool may_write = true);
+                                             bool may_write = true, const std::filesystem::path& cache = {});
 
 }  // namespace tilewright::hub
