@@ -6,8 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "hub/fetch/names.h"
-#include "hub/patch/pin.h"
+#include "hub/patch/patch_record.h"
 
 namespace tilewright::hub {
 namespace {
@@ -79,13 +78,11 @@ std::string copy_destination(const std::string& text) {
   if (*normal.begin() == "..") refuse_destination(text, "the destination leaves the model", text);
   if (normal == "." || !normal.has_filename())
     refuse_destination(text, "the destination is the model's folder itself", text);
-  if (*normal.begin() == kTilewrightFolder)
-    refuse_destination(text, "the destination lies under .tilewright, where the patch is recorded", text);
   const std::string name = normal.string();
   for (const char* ending : {".orig", ".pypto_orig", ".hf_orig"})
     if (name.ends_with(ending)) refuse_destination(text, "the destination is called like a backup", text);
-  if (const std::string reason = unsafe_name_reason(name); !reason.empty())
-    refuse_destination(text, "the destination cannot be a file of a model: " + reason);
+  if (const std::string reason = unpatchable_reason(name); !reason.empty())
+    refuse_destination(text, "the destination cannot be a file of a model", reason);
   return name;
 }
 

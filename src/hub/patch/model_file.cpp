@@ -44,13 +44,9 @@ std::string read_model_text(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> modules_named_by(const Json& auto_map) {
-  try {
-    std::vector<std::string> out = modules_of(auto_map.is_array() ? Json{{"AutoTokenizer", auto_map}} : auto_map);
-    std::erase_if(out, [](const std::string& name) { return !stays_inside(name); });
-    return out;
-  } catch (const Error&) {
-    return {};
-  }
+  std::vector<std::string> out = modules_of(auto_map);
+  std::erase_if(out, [](const std::string& name) { return !stays_inside(name); });
+  return out;
 }
 
 std::vector<std::string> named_modules(const std::filesystem::path& directory) {

@@ -20,10 +20,9 @@ bool is_model_file(const std::filesystem::path& path);
 // Its text. Throws Error for what is no regular file (a pipe would wait), cannot be read, or is longer than 64 MiB.
 std::string read_model_text(const std::filesystem::path& path);
 
-// The files (whether they exist or not) that an auto_map names: tokenizers of old have a bare pair instead of an
-// object. Nothing for a value of another kind, no path that would leave the directory.
+// modules_of, without paths that would leave the directory.
 std::vector<std::string> modules_named_by(const Json& auto_map);
-// The same of a directory's files; those that cannot be read name nothing.
+// The same of all auto_maps of a directory; files that cannot be read name nothing.
 std::vector<std::string> named_modules(const std::filesystem::path& directory);
 
 }  // namespace tilewright::hub

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "hub/patch/foreign_backups.h"
 #include "hub/patch/overlay.h"
 #include "hub/patch/patch_plan.h"
 
@@ -45,13 +44,14 @@ void list_files(const PatchRecord& record, PatchResult& result) {
 PatchResult patch_model(const PatchRequest& request, const Families& families, const std::string& version,
                         const Environment& environment, const StepHook& hook) {
   const fs::path model = model_directory_of(request.model);
+  const DirectoryLock lock(model);
   PatchResult result;
   if (std::string done = recover_directory(model, hook); !done.empty()) result.notes.push_back(std::move(done));
   PatchPlan plan = plan_patch(model, request, families, version);
   result.pin = *plan.change.pin;
   result.removed_auto_maps = std::move(plan.removed_auto_maps);
   for (std::string& note : plan.notes) result.notes.push_back(std::move(note));
-  for (const std::string& file : files_with_foreign_backups(model))
+  for (const std::string& file : foreign_backups(model))
     result.notes.push_back("PyPTO-Gym patched " + file + ": its backup counts as the original");
 
   fs::path used;  // as the user named it: transformers calls modules after that
@@ -76,7 +76,10 @@ PatchResult patch_model(const PatchRequest& request, const Families& families, c
       list_files(*before, result);
     } else {
       require_writable(model);
-      list_files(apply_change(model, plan.change, hook), result);
+      const Applied applied = apply_change(model, plan.change, hook);
+      list_files(applied.record, result);
+      for (const std::string& file : applied.kept)
+        result.notes.push_back("a file that was edited after the last patch is kept as " + file);
     }
   }
   result.cleared = clear_module_cache(modules_cache(environment), used, result.notes);
@@ -86,7 +89,8 @@ PatchResult patch_model(const PatchRequest& request, const Families& families, c
 UnpatchResult unpatch_model(const fs::path& given, const StepHook& hook) {
   const fs::path model = model_directory_of(given);
   UnpatchResult result;
-  const bool unfinished = is_unfinished(model);
+  const DirectoryLock lock(model);
+  const bool unfinished = left_unfinished(model);
   const std::optional<PatchRecord> overlay = unfinished ? std::nullopt : read_patch_record(model);
   if (overlay && !overlay->overlay_of.empty())
     fail({.what = "this is an overlay: there is nothing to restore in it",
@@ -95,20 +99,17 @@ UnpatchResult unpatch_model(const fs::path& given, const StepHook& hook) {
           .found = "an overlay of " + overlay->overlay_of,
           .fix = "delete the folder; the model itself was never changed"});
   const bool patched = fs::exists(fs::symlink_status(model / kTilewrightFolder));
-  const bool foreign = !files_with_foreign_backups(model).empty();
+  const bool foreign = !foreign_backups(model).empty();
   if (!patched && !foreign) {
     result.nothing_to_do = true;
     return result;
   }
   require_writable(model);
-  if (patched) {
-    if (std::string done = recover_directory(model, hook); !done.empty()) result.notes.push_back(std::move(done));
-    Reverted reverted = revert_change(model, hook);
-    result.restored = std::move(reverted.restored);
-    result.removed = std::move(reverted.removed);
-    result.kept = std::move(reverted.kept);
-  }
-  for (std::string& file : restore_foreign_backups(model, hook)) result.restored.push_back(std::move(file));
+  if (std::string done = recover_directory(model, hook); !done.empty()) result.notes.push_back(std::move(done));
+  Reverted reverted = revert_change(model, hook);
+  result.restored = std::move(reverted.restored);
+  result.removed = std::move(reverted.removed);
+  result.kept = std::move(reverted.kept);
   return result;
 }
 

@@ -56,7 +56,6 @@ struct PatchStatus {
 PatchStatus patch_status(const std::filesystem::path& model);  // writes nothing
 // Of that, what the record alone says: patched, overlay, changed, added.
 PatchStatus split_record(const PatchRecord& record);
-bool is_unfinished(const std::filesystem::path& model);  // a killed command left work for the next one
 
 struct UnpatchResult {
   std::vector<std::string> restored, removed, kept, notes;

@@ -57,40 +57,6 @@ struct FutureFiles {
   }
 };
 
-void collect_remote(const std::string& file, const std::string& key, const Json& value, std::vector<std::string>& out) {
-  if (value.is_string() && is_remote_code(value))
-    out.push_back(fmt::format("{}: {} → {}", file, key, value.get<std::string>()));
-  if (value.is_array())
-    for (const Json& part : value) collect_remote(file, key, part, out);
-}
-
-// A tokenizer's class is one of a pair: without and with the fast library.
-Json tokenizer_pair(const std::string& name) {
-  return name.ends_with("Fast") ? Json::array({nullptr, name}) : Json::array({name, nullptr});
-}
-
-// auto_map of one file after the patch; nothing if it stays as it is.
-struct AutoMapEdit {
-  bool changes = false;
-  std::optional<Json> value;  // none: the member goes
-};
-
-AutoMapEdit edited_auto_map(const std::optional<Json>& old, const std::map<std::string, std::string>& set,
-                            const std::string& file, bool tokenizer, std::vector<std::string>& removed) {
-  if (!old && set.empty()) return {};
-  const bool bare_pair = tokenizer && old && old->is_array();
-  const Json before = !old || old->is_null() ? Json::object() : bare_pair ? Json{{kTokenizerKey, *old}} : *old;
-  Json after = patched_auto_map(before, set, file);
-  if (after.is_null()) after = Json::object();
-  if (tokenizer)
-    for (const auto& [key, value] : set) after[key] = tokenizer_pair(value);
-  if (after == before) return {};
-  for (const auto& [key, value] : before.items())
-    if (!after.contains(key) || after[key] != value) collect_remote(file, key, value, removed);
-  if (after.empty()) return {.changes = true, .value = std::nullopt};
-  return {.changes = true, .value = bare_pair && after.contains(kTokenizerKey) ? after[kTokenizerKey] : after};
-}
-
 bool same_contents(const fs::path& a, const fs::path& b) {
   std::error_code error;
   if (!is_model_file(b) || fs::file_size(a, error) != fs::file_size(b, error) || error) return false;
@@ -193,13 +159,13 @@ PatchPlan plan_patch(const fs::path& model, const PatchRequest& request, const F
     const bool tokenizer = std::string_view(name) == "tokenizer_config.json";
     std::map<std::string, std::string> set = request.auto_map;
     if (tokenizer) std::erase_if(set, [](const auto& entry) { return entry.first != kTokenizerKey; });
-    const std::string text = files.text(name);
-    const std::optional<Json> old = member_of(text, "auto_map", (model / name).string());
-    const AutoMapEdit edit = edited_auto_map(old, set, name, tokenizer, plan.removed_auto_maps);
-    if (edit.changes) change.write[name] = with_member(text, "auto_map", edit.value, (model / name).string());
-    const std::optional<Json>& now = edit.changes ? edit.value : old;
-    if (now)
+    const std::string where = (model / name).string(), text = files.text(name);
+    AutoMapEdit edit = edit_auto_map(text, set, where);
+    for (const std::string& removed : edit.removed)
+      plan.removed_auto_maps.push_back(fmt::format("{}: {}", name, removed));
+    if (const auto now = member_of(edit.text, "auto_map", where))
       for (std::string& module : modules_named_by(*now)) modules.push_back(std::move(module));
+    if (edit.text != text) change.write[name] = std::move(edit.text);
   }
   for (const auto& [key, value] : request.auto_map)
     for (const std::string& module : modules_named_by(Json{{key, value}}))

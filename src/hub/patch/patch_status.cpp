@@ -1,4 +1,3 @@
-#include "hub/patch/foreign_backups.h"
 #include "hub/patch/patch.h"
 #include "hub/patch/patch_plan.h"
 
@@ -19,24 +18,17 @@ PatchStatus split_record(const PatchRecord& record) {
   return out;
 }
 
-bool is_unfinished(const fs::path& directory) {
-  std::error_code error;
-  for (const char* name : {"journal.json", "new"})
-    if (fs::exists(fs::symlink_status(directory / kTilewrightFolder / name, error))) return true;
-  return false;
-}
-
 PatchStatus patch_status(const fs::path& given) {
   const fs::path model = model_directory_of(given);
   PatchStatus out;
   if (const auto record = read_patch_record(model)) out = split_record(*record);
-  out.unfinished = is_unfinished(model);
+  out.unfinished = left_unfinished(model);
   if (const auto pin = read_pin(model)) {
     out.pinned = true;
     out.pin = *pin;
     out.differences = pin_differences(model);
   }
-  out.foreign = files_with_foreign_backups(model);
+  out.foreign = foreign_backups(model);
   return out;
 }
 
