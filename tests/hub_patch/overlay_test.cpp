@@ -13,9 +13,11 @@ namespace {
 namespace fs = std::filesystem;
 
 DirectoryChange small_change(const TemporaryModel& t) {
-  return {.write = {{"config.json", "{\"new\": 1}"}},
-          .copy = {{"deep/er/x.py", t.write("src/x.py", "print(1)\n")}},
-          .pin = Pin{.family = "qwen3", .version = "1", .files = {{"config.json", ""}, {"tokenizer.json", ""}}}};
+  return {
+      .write = {{"config.json", "{\"new\": 1}"}},
+      .copy = {{"deep/er/x.py", t.write("src/x.py", "print(1)\n")}},
+      .pin = Pin{
+          .family = "qwen3", .version = "1", .files = {{"config.json", ""}, {"tokenizer.json", std::string(64, 'a')}}}};
 }
 
 std::vector<std::string> names_beside(const fs::path& folder) {
