@@ -30,6 +30,7 @@ class JsonScan {
 
   TopLevel top_level() {
     if (!is_valid_utf8(text_)) {
+      at_ = 0;
       for (Utf8Step step = utf8_step(text_); step.kind == Utf8Kind::character; step = utf8_step(text_.substr(at_)))
         at_ += std::size_t(step.bytes);
       refuse("UTF-8 text");
@@ -161,7 +162,9 @@ class JsonScan {
     if (peek() != '"') refuse("a string");
     ++at_;
     for (;;) {
+#ifndef TILEWRIGHT_PLANTED_FAULT  // fuzz/json_edit.cmake shows that the fuzz target notices when this check is gone
       if (at_ >= text_.size()) refuse("the end of a string");
+#endif
       const char c = text_[at_];
       if (c == '"') break;
       if (static_cast<unsigned char>(c) < 0x20) refuse("no control character in a string");
