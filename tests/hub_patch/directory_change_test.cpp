@@ -133,6 +133,16 @@ TEST_F(DirectoryChanges, AnOriginalThatWasPutBackByHandIsNoEdit) {
   EXPECT_EQ(difference(before, tree()), "");
 }
 
+// Renaming one name of a file to another one of it does nothing: the backup would stay.
+TEST_F(DirectoryChanges, AnOriginalThatWasLinkedBackByHand) {
+  const Tree before = tree();
+  apply_change(model, writing("config.json", "{}"));
+  fs::remove(model / "config.json");
+  fs::create_hard_link(model / "config.json.orig", model / "config.json");
+  EXPECT_TRUE(revert_change(model).kept.empty());
+  EXPECT_EQ(difference(before, tree()), "");
+}
+
 TEST_F(DirectoryChanges, LinksAreReplacedAndComeBackAsLinks) {
   put_file(root / "blobs/x", "blob");
   fs::create_symlink("../blobs/x", model / "linked.json");

@@ -190,7 +190,8 @@ class ChangePlan {
     } catch (const Error&) {  // it stays as it is; loading warns of it
     }
     if (!pin) return;
-    for (const auto& [path, sha256] : hashes_) pin->files[path] = sha256;
+    for (auto& [path, sha256] : pin->files)
+      if (const auto written = hashes_.find(path); written != hashes_.end()) sha256 = written->second;
     plan_own(kPinPath, pin_json(*pin).dump(1) + "\n");
   }
 

@@ -24,8 +24,8 @@ namespace tilewright::hub {
 struct DirectoryChange {
   std::map<std::string, std::string> write;           // path → contents; small files; the original's mode stays
   std::map<std::string, std::filesystem::path> copy;  // path → a file to copy from, mode included
-  std::optional<Pin> pin;                             // hashes of files in `write` and `copy` are filled in
-  std::string overlay_of = {};                        // of an overlay: the model's directory; no backups are made
+  std::optional<Pin> pin;       // where it names files of `write` and `copy`, their hashes are filled in
+  std::string overlay_of = {};  // of an overlay: the model's directory; no backups are made
 };
 
 // Called before each step that changes the disk; tests kill the process there.
