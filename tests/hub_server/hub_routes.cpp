@@ -54,16 +54,22 @@ std::string signed_query(const std::string& id, const ServedFile& file) {
   return policy + "&Signature=" + hash_of_text(id + "\n" + file.path + "\n" + policy);
 }
 
-// Splits "ID/WORD/REST" at the first WORD that leaves one or two parts for the id.
+// "ID/WORD/REST", split where that leaves the id of a repository, which may itself be called WORD; else at the first
+// WORD.
 struct Target {
   std::string id, rest;
 };
-std::optional<Target> split_at(const std::string& path, const std::string& word) {
-  const std::size_t at = path.find("/" + word + "/");
-  if (at == std::string::npos || at == 0) return std::nullopt;
-  const std::string id = path.substr(0, at);
-  if (std::count(id.begin(), id.end(), '/') > 1) return std::nullopt;
-  return Target{percent_decoded(id), path.substr(at + word.size() + 2)};
+std::optional<Target> split_at(const Hub& hub, const std::string& path, const std::string& word) {
+  std::optional<Target> first;
+  const std::string middle = "/" + word + "/";
+  for (std::size_t at = path.find(middle); at != std::string::npos; at = path.find(middle, at + 1)) {
+    const std::string id = path.substr(0, at);
+    if (id.empty() || std::count(id.begin(), id.end(), '/') > 1) continue;
+    Target target{percent_decoded(id), path.substr(at + middle.size())};
+    if (hub.repository(target.id)) return target;
+    if (!first) first = std::move(target);
+  }
+  return first;
 }
 
 // The repository, or why this client does not see it.
@@ -234,15 +240,17 @@ Reply hub_reply(const Hub& hub, const HttpRequest& request) {
   const std::string path = request.path(), api = "/api/models/";
   if (path.compare(0, api.size(), api) == 0) {
     const std::string rest = path.substr(api.size());
-    const auto revision = split_at(rest, "revision"), tree = split_at(rest, "tree");
-    const std::string id = revision ? revision->id : tree ? tree->id : percent_decoded(rest);
+    const auto revision = split_at(hub, rest, "revision");
+    auto tree = split_at(hub, rest, "tree");
+    if (tree && revision && !hub.repository(tree->id)) tree.reset();
+    const std::string id = tree ? tree->id : revision ? revision->id : percent_decoded(rest);
     const Repository repository = hub.repository(id);
     if (auto reply = not_visible(repository, request)) return *reply;
     if (tree) return tree_reply(hub, request, *repository, tree->rest);
     return info_reply(*repository, revision ? percent_decoded(revision->rest) : "main",
                       !request.parameter("blobs").empty());
   }
-  if (const auto file = split_at(path.substr(std::min<std::size_t>(1, path.size())), "resolve")) {
+  if (const auto file = split_at(hub, path.substr(std::min<std::size_t>(1, path.size())), "resolve")) {
     const Repository repository = hub.repository(file->id);
     if (auto reply = not_visible(repository, request)) return *reply;
     return resolve_reply(hub, *repository, file->rest);

@@ -90,6 +90,19 @@ TEST(HubServer, ListsFilesInPagesOfEverySize) {
             "EntryNotFound");
 }
 
+TEST(HubServer, KnowsRepositoriesWithTheNamesOfItsOwnPaths) {
+  HubServer server;
+  for (const char* id : {"org/tree", "revision/revision", "resolve/resolve", "tree/main"}) {
+    HubRepository repository = small_repository();
+    repository.id = id;
+    const std::string start = std::string("/api/models/") + id, commit = server.serve(repository);
+    for (const std::string& target :
+         {start, start + "/revision/main", start + "/tree/main?recursive=true", start + "/tree/" + commit + "/sub",
+          "/" + std::string(id) + "/resolve/main/config.json"})
+      EXPECT_EQ(ask(server.endpoint(), "GET", target).status, 200) << target;
+  }
+}
+
 TEST(HubServer, ListsSizesAndHashes) {
   HubServer server;
   server.serve(small_repository());
