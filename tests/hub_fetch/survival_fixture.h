@@ -1,6 +1,9 @@
 // A model at a hub that a test makes misbehave, and a pull of it that must come out right or say why not.
 #pragma once
 
+#include <sys/fsuid.h>
+#include <unistd.h>
+
 #include <filesystem>
 #include <map>
 #include <string>
@@ -23,6 +26,32 @@ inline std::map<std::string, std::string> contents_of(const std::filesystem::pat
   }
   return files;
 }
+
+// As long as it lives, this thread, and those it starts, may read all below `root` and write nothing.
+class ReadOnly {
+ public:
+  explicit ReadOnly(const std::filesystem::path& root) : root_(root), was_(setfsuid(geteuid())) {
+    set_modes(0555, 0444);
+    if (was_ == 0) setfsuid(65534);  // root may write everywhere
+  }
+  ~ReadOnly() {
+    setfsuid(static_cast<uid_t>(was_));
+    set_modes(0755, 0644);
+  }
+  ReadOnly(const ReadOnly&) = delete;
+  ReadOnly& operator=(const ReadOnly&) = delete;
+
+ private:
+  void set_modes(unsigned folders, unsigned files) const {
+    namespace fs = std::filesystem;
+    fs::permissions(root_, fs::perms(folders));
+    for (const auto& entry : fs::recursive_directory_iterator(root_))
+      if (!entry.is_symlink()) fs::permissions(entry.path(), fs::perms(entry.is_directory() ? folders : files));
+  }
+
+  std::filesystem::path root_;
+  int was_;
+};
 
 class SurvivalFixture : public PullFixture {
  protected:

@@ -336,6 +336,24 @@ TEST_F(Survival, RefsThatCannotBeWritten) {
   EXPECT_EQ(requests_of("/resolve/"), 0);
 }
 
+TEST_F(Survival, ReadOnlyCache) {
+  request.allow = {"*.json"};
+  pull();
+  request.allow = {};
+  const ReadOnly nothing_may_be_written(root);
+  ASSERT_FALSE(std::ofstream(settings.cache / "models--org--model/refs/other").is_open());
+  for (const bool offline : {false, true}) {
+    settings.offline = offline;
+    request.allow = {"*.json"};
+    const hub::PullResult result = pull();
+    EXPECT_EQ(bytes_of_file(result.path / "config.json"), model().files[0].bytes);
+    request.allow = {};
+    EXPECT_FALSE(error_of().empty());
+    EXPECT_FALSE(has_file(kWeights));
+  }
+  EXPECT_EQ(server.body_bytes_sent(".json"), model().files[0].bytes.size() + 70'000);
+}
+
 TEST_F(Survival, FortyThousandFilesInPages) {
   const HubRepository tree = made_tree("org/tree:40000");
   server.serve(tree);
