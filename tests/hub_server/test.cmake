@@ -1,2 +1,6 @@
 set(libraries tw_hub_server)
 set(labels hub sanitized_asan sanitized_tsan)
+if(NOT TILEWRIGHT_SANITIZE)
+  add_test(NAME hub_server_program COMMAND bash ${CMAKE_CURRENT_SOURCE_DIR}/hub_server/program.sh $<TARGET_FILE:hub_server>)
+  set_tests_properties(hub_server_program PROPERTIES LABELS hub TIMEOUT 60)
+endif()
