@@ -10,7 +10,7 @@
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
-#include "port/resolve_model.h"
+#include "port/model_name.h"
 #include "report/envelope.h"
 #include "report/page/bench_page.h"
 #include "report/trace_writer.h"
@@ -67,7 +67,10 @@ bool write_files(const Options& options, const Json& envelope, const measure::Be
 
 void run(const Options& options) {
   port::MeasurementOptions measured = measurement_options(options, "bench");
-  if (!options.dummy()) measured.bench.model.model = model_directory(options, "bench");
+  if (!options.dummy()) {
+    measured.bench.model.model = model_directory(options, "bench");
+    measured.bench.model.name = port::model_name(measured.bench.model.model);
+  }
   if (!options.html.empty()) require_folder_of(options.html, "--html");
   if (!options.trace.empty()) require_folder_of(options.trace, "--trace");
   measured.bench.keep_trace = !options.trace.empty();

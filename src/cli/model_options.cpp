@@ -31,7 +31,9 @@ std::function<void(std::uint64_t, std::uint64_t)> loading_progress() {
 
 void add_model_options(CLI::App& parser, ModelOptions& options, bool with_dummy) {
   Command command(parser);
-  command.add_option("MODEL", options.model, "Model directory: config.json, *.safetensors … (default: $MODEL_PATH)");
+  command.add_option(
+      "MODEL", options.model,
+      "Model directory (config.json, *.safetensors …), or ORG/NAME that was pulled (default: $MODEL_PATH)");
   command.add_option("--device", options.device, "Device to run on; `tilewright doctor` lists them").show_default();
   command.add_option("--dtype", options.dtype, "Compute dtype").one_of({"auto", "f32", "f16", "bf16"}).show_default();
   command.add_option("--threads", options.threads, "Processor threads, the caller counted (default: all)")
@@ -63,6 +65,12 @@ ModelName model_name_of(const ModelOptions& options, const std::string& command)
 std::filesystem::path model_directory(const ModelOptions& options, const std::string& command) {
   const ModelName name = model_name_of(options, command);
   return port::resolve_model(name.name, name.from);
+}
+
+std::string model_or_file(const std::string& name) {
+  // "folder/tokenizer.json" that is not there is a file all the same.
+  const bool file = name.ends_with(".json") || name.ends_with(".jinja");
+  return !file && port::names_repository(name) ? port::resolve_model(name, "MODEL").string() : name;
 }
 
 void require_folder_of(const std::filesystem::path& file, const std::string& flag) {
@@ -98,7 +106,10 @@ engine::SessionOptions session_options_but_model(const ModelOptions& options, co
 
 engine::SessionOptions session_options(const ModelOptions& options, const std::string& command) {
   engine::SessionOptions out = session_options_but_model(options, command);
-  if (!options.dummy()) out.model = model_directory(options, command);
+  if (!options.dummy()) {
+    out.model = model_directory(options, command);
+    out.name = port::model_name(out.model);
+  }
   out.load.progress = loading_progress();
   return out;
 }

@@ -15,7 +15,7 @@ class App;
 namespace tilewright::cli {
 
 struct ModelOptions {
-  std::string model;  // directory; empty: $MODEL_PATH
+  std::string model;  // directory, or a repository that was pulled; empty: $MODEL_PATH
   std::string weights = "file";
   std::string shape;
   std::optional<std::int64_t> layers;
@@ -41,6 +41,10 @@ struct ModelName {
 ModelName model_name_of(const ModelOptions& options, const std::string& command);
 // Its directory. Throws as model_name_of and port::resolve_model do.
 std::filesystem::path model_directory(const ModelOptions& options, const std::string& command);
+
+// For commands that take a file as well: `name`, or where the repository of that name was pulled to. Throws Error as
+// port::resolve_model does.
+std::string model_or_file(const std::string& name);
 
 // What the flags ask for. Throws WrongUsage for flags that contradict each other. A bar of loading is drawn on stderr
 // if that is a terminal.

@@ -35,6 +35,8 @@ void run(const Options& options) {
   request.resume = options.resume;
   request.output_dir = options.output_dir;
 
+  request.bars = Progress::on_stderr(options.quiet);
+
   const Program program;
   Progress progress(Progress::on_stderr(options.quiet));
   const port::PortResult result = port::run_port(program, request, progress);
@@ -53,17 +55,21 @@ void run(const Options& options) {
 }  // namespace
 
 void add_port_command(CLI::App& app) {
-  Command command(app, "port",
-                  "The whole way of a model in one command: smoke gate, arms, report.json and report.html");
+  Command command(
+      app, "port",
+      "The whole way of a model in one command: pull, patch, smoke gate, arms, report.json and report.html");
   auto options = std::make_shared<Options>();
   add_bench_options(command, *options, port::skippable_steps());
   command.add_option("--output-dir", options->output_dir, "Folder of the report (default: ./tilewright-report-NAME)");
   command.add_flag("--resume", options->resume, "Keep what a run of the same command in that folder has finished");
   command.footer(
-      "Steps: resolve, smoke, arms, report. A model that fails the smoke gate is not measured; a failed arm does not\n"
-      "stop the others.\n"
+      "MODEL: a directory, ORG/NAME or ORG/NAME@REVISION; one that is not here is pulled into the hub's cache.\n"
+      "Steps: resolve, pull, patch, smoke, arms, report. Neither MODEL nor the cache is changed by patching: what "
+      "runs\n"
+      "is an overlay of links, OUTPUT_DIR/model. A model that fails the smoke gate is not measured; a failed arm does\n"
+      "not stop the others.\n"
       "Exit 0: all is well; 1: an error, the gate failed, or an arm failed or computes something else than eager;\n"
-      "2: wrong usage; 130: interrupted, what was measured until then is reported.");
+      "2: wrong usage; 130: interrupted, what was done until then is kept and reported.");
   command.on_run([options] { run(*options); });
 }
 

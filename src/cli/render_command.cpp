@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "cli/command_line.h"
+#include "cli/model_options.h"
 #include "cli/standard_input.h"
 #include "hub/chat/chat_template_source.h"
 
@@ -62,9 +63,10 @@ std::string rendered(const Options& options) {
   const OrderedJson messages = read_ordered(options.messages);
   const OrderedJson tools = options.tools.empty() ? OrderedJson(nullptr) : read_ordered(options.tools);
   const OrderedJson extra = settings(options.settings);
-  if (std::filesystem::is_directory(options.model))
-    return hub::render_chat(options.model, messages, tools, extra, !options.no_generation_prompt);
-  const auto chat = hub::ChatTemplate::parse(read_text_file(options.model), options.model);
+  const std::string model = model_or_file(options.model);
+  if (std::filesystem::is_directory(model))
+    return hub::render_chat(model, messages, tools, extra, !options.no_generation_prompt);
+  const auto chat = hub::ChatTemplate::parse(read_text_file(model), model);
   return chat.render(hub::chat_variables(messages, tools, OrderedJson::object(), extra, !options.no_generation_prompt));
 }
 
@@ -73,7 +75,9 @@ std::string rendered(const Options& options) {
 void add_render_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   Command command(app, "render", "Render a chat template: the text a chat model is given");
-  command.add_option("model", options->model, "Model directory, or a template file")
+  command
+      .add_option("model", options->model,
+                  "Model directory, a template file, or ORG/NAME that was pulled (default: $MODEL_PATH)")
       .from_environment("MODEL_PATH")
       .not_empty()
       .required();

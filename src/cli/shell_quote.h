@@ -1,24 +1,16 @@
-// A text as one word of a POSIX shell.
+// The one line on stdout of the commands that hand a model's path to the next one.
 #pragma once
 
 #include <string>
 #include <string_view>
 
+#include "base/shell_quote.h"
+
 namespace tilewright::cli {
 
-// In single quotes, whatever it holds: eval gives exactly the text back. Holds for every byte but NUL.
-inline std::string shell_quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) {
-    if (c == '\'')
-      out += "'\\''";
-    else
-      out += c;
-  }
-  return out + "'";
-}
+using tilewright::shell_quoted;
 
-// The line of `pull` and `patch`, without a line break: "export MODEL_PATH='/models/x'".
+// Without a line break: "export MODEL_PATH='/models/x'". For eval "$(…)".
 inline std::string export_line(std::string_view absolute_path) {
   return "export MODEL_PATH=" + shell_quoted(absolute_path);
 }

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/mapped_file.h"
 #include "cli/command_line.h"
+#include "cli/model_options.h"
 #include "cli/standard_input.h"
 #include "hub/tokenizer/tokenizer.h"
 
@@ -71,7 +72,7 @@ void print_encoded(const hub::Tokenizer& tokenizer, std::string_view text, const
 }
 
 void run(const Options& options) {
-  const hub::Tokenizer tokenizer = hub::Tokenizer::load(options.model);
+  const hub::Tokenizer tokenizer = hub::Tokenizer::load(model_or_file(options.model));
   for (const std::string& note : tokenizer.notes()) fmt::print(stderr, "note: {}\n", note);
   const bool from_stdin = options.file == "-";
   MappedFile mapped;
@@ -112,7 +113,9 @@ void run(const Options& options) {
 void add_tokenize_command(CLI::App& app) {
   auto options = std::make_shared<Options>();
   Command command(app, "tokenize", "Print the token ids of a text, or the text of token ids");
-  command.add_option("model", options->model, "a model directory or a tokenizer.json (default: $MODEL_PATH)")
+  command
+      .add_option("model", options->model,
+                  "a model directory, a tokenizer.json, or ORG/NAME that was pulled (default: $MODEL_PATH)")
       .from_environment("MODEL_PATH")
       .not_empty()
       .required();

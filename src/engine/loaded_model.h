@@ -14,6 +14,7 @@ namespace tilewright::engine {
 struct SessionOptions {
   std::filesystem::path model;  // a directory; or
   std::string dummy_shape;      // a published shape with random weights
+  std::string name = {};        // how reports call it; empty: by the directory's own name, or the shape's
   models::LoadOptions load = {};
   std::string device = "host";
   runtime::DeviceOptions device_options = {};

@@ -57,8 +57,10 @@ void check_lengths(const BenchOptions& o, Regime regime, const Work& work) {
 }
 
 Work work_of(const Program& program, const engine::SessionOptions& model, std::optional<DType> dtype) {
-  return Work(program.families, model.dummy_shape.empty() ? model.model.string() : model.dummy_shape, dtype,
-              model.load.layers);
+  Work out(program.families, model.dummy_shape.empty() ? model.model.string() : model.dummy_shape, dtype,
+           model.load.layers);
+  if (!model.name.empty()) out.name = model.name;
+  return out;
 }
 
 std::vector<Pass> passes_of(const BenchOptions& o, Regime regime, std::int64_t vocabulary) {
@@ -176,6 +178,11 @@ RegimeChoice checked_regime(const Program& program, const BenchOptions& options)
 }
 
 }  // namespace
+
+void check_bench_settings(const Program& program, const BenchOptions& options) {
+  check_options(program, options);
+  parse_arms(options.arms);
+}
 
 void check_bench_options(const Program& program, const BenchOptions& options) { checked_regime(program, options); }
 

@@ -42,7 +42,8 @@ struct BenchOptions {
   const std::atomic<bool>* interrupted = nullptr;  // looked at between iterations and between tokens
 };
 
-// What run_bench checks before it loads anything. Throws Error.
+// What run_bench checks before it loads anything. Throws Error. The first looks at no model: it may not be here yet.
+void check_bench_settings(const Program& program, const BenchOptions& options);
 void check_bench_options(const Program& program, const BenchOptions& options);
 
 // What a report says of a model that was loaded as `options` say.

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "measure/bench_json.h"
 #include "port/arms_progress.h"
-#include "port/resolve_model.h"
+#include "port/model_name.h"
 
 namespace tilewright::port {
 namespace {
@@ -56,7 +56,9 @@ Measurement::Measurement(const Program& program, const MeasurementOptions& optio
   result_.incomplete = "nothing was measured";
   const engine::SessionOptions& model = options.bench.model;
   result_.model.dummy = !model.dummy_shape.empty();
-  result_.model.name = result_.model.dummy ? model.dummy_shape : model_name(model.model);
+  result_.model.name = result_.model.dummy  ? model.dummy_shape
+                       : model.name.empty() ? model_name(model.model)
+                                            : model.name;
 }
 
 std::string Measurement::no_gate() const { return result_.model.dummy ? "random weights (--weights dummy)" : ""; }

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "port/resolve_model.h"
+#include "port/model_steps.h"
 #include "port/resume.h"
 #include "report/envelope.h"
 #include "report/page/bench_page.h"
@@ -14,6 +14,8 @@ namespace tilewright::port {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kDummy = "random weights (--weights dummy)";
 
 void make_folder(const fs::path& folder) {
   std::error_code error;
@@ -31,20 +33,16 @@ class Workflow {
   Workflow(const Program& program, PortOptions options, Progress& progress)
       : program_(program), options_(std::move(options)), progress_(progress) {
     resolve();
-    identity_ = run_identity(options_.measurement);
-    measurement_.emplace(program_, options_.measurement, progress_);
+    check_early();
   }
 
   PortResult run() {
     if (!skips("report")) make_folder(options_.output_dir);
-    if (options_.resume) look_back();
-    const std::string no_smoke = skips("smoke") ? "--skip smoke" : measurement_->no_gate();
-    if (!no_smoke.empty()) measurement_->skip_gate(no_smoke);
-    if (skips("arms")) measurement_->leave_arms_out("--skip arms: nothing was measured");
-    bench_ = measurement_->result_json();
     const std::vector<Step> steps = {
-        {.name = "resolve", .run = [&] { return StepOutcome{.detail = where_}; }},
-        {.name = "smoke", .skip = no_smoke, .run = [&] { return smoke(); }},
+        {.name = "resolve", .run = [&] { return StepOutcome{.detail = source_ ? source_->describe() : dummy_text()}; }},
+        {.name = "pull", .skip = no_pull(), .run = [&] { return pull(); }},
+        {.name = "patch", .skip = no_patch(), .run = [&] { return patch(); }},
+        {.name = "smoke", .skip = no_smoke(), .run = [&] { return smoke(); }},
         {.name = "arms", .skip = skips("arms") ? "--skip arms" : "", .run = [&] { return arms(); }},
         {.name = "report",
          .skip = skips("report") ? "--skip report" : "",
@@ -59,17 +57,78 @@ class Workflow {
     return std::find(options_.skip.begin(), options_.skip.end(), step) != options_.skip.end();
   }
 
+  engine::SessionOptions& model() { return options_.measurement.bench.model; }
+  bool is_dummy() const { return options_.model.empty(); }
+  std::string dummy_text() { return model().dummy_shape + ", random weights"; }
+
   void resolve() {
-    engine::SessionOptions& model = options_.measurement.bench.model;
-    if (options_.model.empty()) {
-      where_ = model.dummy_shape + ", random weights";
-    } else {
-      model.model = resolve_model(options_.model, options_.model_from);
-      where_ = model.model.string();
+    if (!is_dummy()) {
+      source_.emplace(options_.model, options_.model_from, hub::process_environment());
+      if (skips("pull")) source_->require_here();
+      model().name = source_->model_name();
+      model().model = source_->directory();
     }
     if (options_.output_dir.empty())
-      options_.output_dir =
-          "tilewright-report-" + (options_.model.empty() ? model.dummy_shape : model_name(model.model));
+      options_.output_dir = "tilewright-report-" + (is_dummy() ? model().dummy_shape : model().name);
+  }
+
+  // What is wrong with the settings is better known before a model is fetched. A family that is not built in, and a
+  // directory without a config, are the next steps' business.
+  void check_early() {
+    const measure::BenchOptions& bench = options_.measurement.bench;
+    measure::check_bench_settings(program_, bench);
+    if (is_dummy() || can_be_judged()) measure::check_bench_options(program_, bench);
+  }
+
+  bool can_be_judged() {
+    if (model().model.empty()) return false;
+    const std::string config = (model().model / "config.json").string();
+    try {
+      const Json json = read_json_file(config);
+      models::read_config(program_.families.of_config(json, config), json, config);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
+
+  std::string no_pull() const {
+    if (is_dummy()) return kDummy;
+    return skips("pull") ? "--skip pull" : source_->no_pull();
+  }
+  std::string no_patch() const {
+    if (is_dummy()) return kDummy;
+    if (skips("patch")) return "--skip patch";
+    return skips("report") ? "--skip report: nothing is written" : "";
+  }
+  std::string no_smoke() const {
+    if (skips("smoke")) return "--skip smoke";
+    return is_dummy() ? kDummy : "";
+  }
+
+  StepOutcome pull() {
+    progress_.hide();
+    StepOutcome out = source_->pull(options_.bars, options_.measurement.interrupted);
+    model().model = source_->directory();
+    return out;
+  }
+
+  StepOutcome patch() {
+    OverlayOutcome out = pin_model(program_, model().model, options_.output_dir / "model", options_.resume);
+    model().model = out.directory;
+    return out.step;
+  }
+
+  // Made when the model's directory is what it will be.
+  Measurement& measurement() {
+    if (measurement_) return *measurement_;
+    identity_ = run_identity(options_.measurement);
+    if (options_.resume) look_back();
+    measurement_.emplace(program_, options_.measurement, progress_);
+    if (const std::string reason = no_smoke(); !reason.empty()) measurement_->skip_gate(reason);
+    if (skips("arms")) measurement_->leave_arms_out("--skip arms: nothing was measured");
+    bench_ = measurement_->result_json();
+    return *measurement_;
   }
 
   void look_back() {
@@ -78,25 +137,27 @@ class Workflow {
   }
 
   StepOutcome smoke() {
+    Measurement& measured = measurement();
     if (earlier_.smoke) {
-      measurement_->reuse_gate(engine::smoke_from_json(earlier_.bench["gate"]["smoke"], "report.json"));
-      bench_ = measurement_->result_json();
+      measured.reuse_gate(engine::smoke_from_json(earlier_.bench["gate"]["smoke"], "report.json"));
+      bench_ = measured.result_json();
       return {StepStatus::reused, "passed in the run before"};
     }
-    const StepOutcome out = measurement_->run_gate();
-    bench_ = measurement_->result_json();
+    const StepOutcome out = measured.run_gate();
+    bench_ = measured.result_json();
     return out;
   }
 
   // Numbers of two runs make no ratio: a benchmark that was interrupted begins again.
   StepOutcome arms() {
+    Measurement& measured = measurement();
     if (earlier_.arms) {
       bench_ = earlier_.bench;
-      bench_["gate"]["smoke"] = engine::smoke_json(measurement_->gate());
+      bench_["gate"]["smoke"] = engine::smoke_json(measured.gate());
       return {StepStatus::reused, "measured in the run before"};
     }
-    const StepOutcome out = measurement_->run_arms();
-    bench_ = measurement_->result_json();
+    const StepOutcome out = measured.run_arms();
+    bench_ = measured.result_json();
     return out;
   }
 
@@ -110,9 +171,10 @@ class Workflow {
   fs::path json_file() const { return options_.output_dir / "report.json"; }
   fs::path page_file() const { return options_.output_dir / "report.html"; }
 
-  // What a run that is killed leaves. Not being able to write it is said when the report is due.
+  // What a run that is killed leaves; before the model is known to be the same, the report of the run before. Not being
+  // able to write it is said when the report is due.
   void save() {
-    if (skips("report") || records_.back().status != StepStatus::not_run) return;
+    if (skips("report") || (options_.resume && !measurement_) || records_.back().status != StepStatus::not_run) return;
     try {
       report::write_envelope(json_file(), envelope());
     } catch (const Error&) {
@@ -120,6 +182,7 @@ class Workflow {
   }
 
   StepOutcome report() {
+    if (!is_cut_short()) measurement();
     // The page and the file say that this step is done.
     records_.back().status = StepStatus::done;
     records_.back().detail = page_file().string();
@@ -131,9 +194,23 @@ class Workflow {
     return {StepStatus::done, page_file().string()};
   }
 
+  // A step did not do what the ones behind it need.
+  bool is_cut_short() const { return cutting_step() != nullptr; }
+  const StepRecord* cutting_step() const {
+    for (const StepRecord& record : records_)
+      if ((record.status == StepStatus::failed || record.status == StepStatus::interrupted) && !measurement_)
+        return &record;
+    return nullptr;
+  }
+
   PortResult finish() {
     PortResult out{.report = envelope(), .json = json_, .page = page_};
-    if (!skips("arms") || !measurement_->gate_is_fine()) {
+    if (const StepRecord* step = cutting_step(); step && step->name != "report") {
+      const bool interrupted = step->status == StepStatus::interrupted;
+      out.trouble =
+          interrupted ? "interrupted: " + step->detail : "the step " + step->name + " failed: " + step->detail;
+      out.exit_code = interrupted ? 130 : 1;
+    } else if (measurement_ && (!skips("arms") || !measurement_->gate_is_fine())) {
       out.trouble = trouble_of(bench_);
       out.exit_code = exit_code_of(bench_);
     }
@@ -147,7 +224,7 @@ class Workflow {
   const Program& program_;
   PortOptions options_;
   Progress& progress_;
-  std::string where_;
+  std::optional<ModelSource> source_;  // none: random weights
   Json identity_, bench_;
   std::optional<Measurement> measurement_;
   EarlierRun earlier_;
@@ -158,7 +235,7 @@ class Workflow {
 }  // namespace
 
 const std::vector<std::string>& skippable_steps() {
-  static const std::vector<std::string> names = {"smoke", "arms", "report"};
+  static const std::vector<std::string> names = {"pull", "patch", "smoke", "arms", "report"};
   return names;
 }
 

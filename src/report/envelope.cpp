@@ -42,6 +42,11 @@ std::vector<std::string> command_line() {
   std::ifstream in("/proc/self/cmdline", std::ios::binary);
   std::vector<std::string> out;
   for (std::string word; std::getline(in, word, '\0');) out.push_back(word);
+  // Reports are passed on; access tokens are not.
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i].starts_with("--token=")) out[i] = "--token=***";
+    if (i > 0 && out[i - 1] == "--token") out[i] = "***";
+  }
   return out;
 }
 

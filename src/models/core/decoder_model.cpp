@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "hub/patch/pin.h"
 #include "hub/safetensors/checkpoint.h"
 #include "models/core/convert_weights.h"
 #include "models/core/dummy_weights.h"
@@ -97,6 +98,7 @@ std::unique_ptr<Model> load_model(ops::Context& context, const FamilyRegistry& f
   const Json json = read_json_file(directory / "config.json");
   nn::DecoderConfig config = read_config(families.of_config(json, where), json, where);
   std::vector<std::string> notes = cut_layers(config, options);
+  if (std::string changed = hub::pin_warning(directory); !changed.empty()) notes.push_back(std::move(changed));
   auto checkpoint = std::make_shared<hub::Checkpoint>(hub::Checkpoint::open(directory));
   LoadedWeights loaded =
       load_weights(context, config, families.of_config(json, where).weight_names, std::move(checkpoint), options);
