@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/json.h"
 #include "base/number_text.h"
 #include "base/terminal_text.h"
 #include "cli/command_line.h"
