@@ -54,7 +54,7 @@ struct Item {
   Speed speed;
 };
 
-// One row: what it is called, how far it is, and words behind that; the last of these give way first.
+// One row: what it is called, how far it is, and words behind that, the last of which give way first.
 struct Row {
   std::string name;
   double share = 0;
@@ -67,9 +67,14 @@ double share_of(std::uint64_t held, std::uint64_t size) {
 
 std::string percent(double share) { return fmt::format("{:3} %", static_cast<int>(100 * share)); }
 
+std::string of_text(std::uint64_t size) { return "of " + bytes_text(static_cast<double>(size)); }
+
 std::string speed_text(double bytes_per_second) {
   return bytes_per_second > 0 ? bytes_text(bytes_per_second) + "/s" : "";
 }
+
+// The column is there before the speed is known: names would jump.
+std::string speed_cell(double bytes_per_second) { return fmt::format("{:<10}", speed_text(bytes_per_second)); }
 
 std::string padded_to(const std::string& text, int width) {
   return text + std::string(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
@@ -77,7 +82,7 @@ std::string padded_to(const std::string& text, int width) {
 
 // Rows in columns that stand below each other, within `width` cells.
 std::vector<std::string> aligned(const std::vector<Row>& rows, int width) {
-  constexpr int kShortestName = 12, kLeastCells = 6, kMostCells = 24, kGap = 2;
+  constexpr int kGoodName = 20, kLeastCells = 6, kMostCells = 24, kGap = 2, kFrame = 2;
   std::vector<int> columns;
   int longest = 0;
   for (const Row& row : rows) {
@@ -91,11 +96,11 @@ std::vector<std::string> aligned(const std::vector<Row>& rows, int width) {
     for (const int column : columns) sum += column > 0 ? kGap + column : 0;
     return sum;
   };
-  const int short_name = std::min(longest, kShortestName);
-  while (columns.size() > 1 && short_name + kGap + kLeastCells + 2 + taken() > width) columns.pop_back();
-  int cells = std::clamp(width - longest - kGap - 2 - taken(), kLeastCells, kMostCells);
-  if (short_name + kGap + cells + 2 + taken() > width) cells = 0;  // a percentage says as much
-  const int bar = cells > 0 ? kGap + cells + 2 : 0;
+  const int name_wanted = std::min(longest, kGoodName);
+  while (columns.size() > 1 && name_wanted + kGap + kLeastCells + kFrame + taken() > width) columns.pop_back();
+  int cells = std::clamp(width - longest - kGap - kFrame - taken(), kLeastCells, kMostCells);
+  if (name_wanted + kGap + cells + kFrame + taken() > width) cells = 0;  // a percentage says as much
+  const int bar = cells > 0 ? kGap + cells + kFrame : 0;
   const int name = std::clamp(width - bar - taken(), 0, longest);
   std::vector<std::string> out;
   for (const Row& row : rows) {
@@ -157,8 +162,7 @@ struct ProgressBars::State {
     const double share = share_of(held(), total);
     return {.name = "total",
             .share = share,
-            .figures = {percent(share) + " of " + bytes_text(static_cast<double>(total)), speed_text(speed->value(now)),
-                        left_text(now)}};
+            .figures = {percent(share), of_text(total), speed_cell(speed->value(now)), left_text(now)}};
   }
 
   std::vector<std::string> lines(double now) const {
@@ -172,10 +176,7 @@ struct ProgressBars::State {
     for (std::size_t i = 0; i < bars; ++i) {
       const Item& item = items[i];
       const double share = share_of(item.held, item.size);
-      out.push_back(
-          {item.name,
-           share,
-           {percent(share) + " of " + bytes_text(static_cast<double>(item.size)), speed_text(item.speed.value(now))}});
+      out.push_back({item.name, share, {percent(share), of_text(item.size), speed_cell(item.speed.value(now))}});
     }
     out.push_back(total_row(now));
     if (expected > 0) out.back().name = count_text();
@@ -218,10 +219,10 @@ struct ProgressBars::State {
       const std::string erase = erasing();
       output.write(erase + drawing(now));
     } else if (output.style == Progress::Style::lines && now - drawn >= kBetweenTotals) {
-      const Row row = total_row(now);
-      std::string line = name + ": " + count_text();
-      for (const std::string& figure : row.figures)
-        if (!figure.empty()) line += ", " + figure.substr(figure.find_first_not_of(' '));
+      std::string line = fmt::format("{}: {}, {} % {}", name, count_text(),
+                                     static_cast<int>(100 * share_of(held(), total)), of_text(total));
+      for (const std::string& figure : {speed_text(speed->value(now)), left_text(now)})
+        if (!figure.empty()) line += ", " + figure;
       output.write(line + "\n");
       drawn = now;
     }

@@ -108,12 +108,12 @@ TEST(ProgressBars, ABarSaysHowFarAndHowFast) {
   }
   std::string screen = run.screen();
   EXPECT_NE(screen.find(shard(1) + "  ["), std::string::npos) << screen;
-  EXPECT_NE(screen.find("70 % of 2.000 MB  50.00 kB/s"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("70 %  of 2.000 MB  50.00 kB/s"), std::string::npos) << screen;
   EXPECT_NE(screen.find("0 of 2 files"), std::string::npos) << screen;
-  EXPECT_NE(screen.find("35 % of 4.000 MB  50.00 kB/s  about 52 s left"), std::string::npos) << screen;
+  EXPECT_NE(screen.find("35 %  of 4.000 MB  50.00 kB/s  about 52 s left"), std::string::npos) << screen;
   run.now += 1;
   run.bars->update(shard(1), 0, 2000000);  // starts afresh
-  EXPECT_NE(run.screen().find("  0 % of 2.000 MB"), std::string::npos) << run.screen();
+  EXPECT_NE(run.screen().find("  0 %  of 2.000 MB"), std::string::npos) << run.screen();
   run.bars->update(shard(1), 2000000, 2000000);
   run.bars->finish(shard(1));
   run.bars->end();
