@@ -47,8 +47,8 @@ struct OverlayOutcome {
   std::filesystem::path directory;  // to run from now on
 };
 // A directory that is pinned already is checked and used as it is (loading it warns of what differs); of another one
-// `overlay` becomes a pinned overlay. `reuse`: one that an earlier run built and that still stands is kept. Throws
-// Error: a family that is not built in (naming the nearest), a place that is taken.
+// `overlay` becomes a pinned overlay. `reuse`: the model is as in the run before, whose overlay is kept if it still
+// stands. Throws Error: a family that is not built in (naming the nearest), a place that is taken.
 OverlayOutcome pin_model(const Program& program, const std::filesystem::path& model,
                          const std::filesystem::path& overlay, bool reuse);
 

@@ -90,6 +90,10 @@ EarlierRun earlier_run(const fs::path& folder, const Json& identity) {
       out.refusal = file.string() + " is no report of `tilewright port`";
       return out;
     }
+    if (result.at("bench").is_null()) {
+      out.refusal = "the run before ended before anything was measured";
+      return out;
+    }
     out.refusal = first_difference(result.value("identity", Json()), identity);
     if (!out.refusal.empty()) return out;
     out.bench = result.at("bench");

@@ -114,16 +114,25 @@ class Workflow {
   }
 
   StepOutcome patch() {
-    OverlayOutcome out = pin_model(program_, model().model, options_.output_dir / "model", options_.resume);
+    identify();
+    const bool same = options_.resume && earlier_.refusal.empty();
+    OverlayOutcome out = pin_model(program_, model().model, options_.output_dir / "model", same);
     model().model = out.directory;
     return out.step;
+  }
+
+  // By the files of the user's model, whatever is made of them. The run before is looked at before its report is
+  // replaced.
+  void identify() {
+    if (!identity_.is_null()) return;
+    identity_ = run_identity(options_.measurement);
+    if (options_.resume) look_back();
   }
 
   // Made when the model's directory is what it will be.
   Measurement& measurement() {
     if (measurement_) return *measurement_;
-    identity_ = run_identity(options_.measurement);
-    if (options_.resume) look_back();
+    identify();
     measurement_.emplace(program_, options_.measurement, progress_);
     if (const std::string reason = no_smoke(); !reason.empty()) measurement_->skip_gate(reason);
     if (skips("arms")) measurement_->leave_arms_out("--skip arms: nothing was measured");
@@ -174,7 +183,8 @@ class Workflow {
   // What a run that is killed leaves; before the model is known to be the same, the report of the run before. Not being
   // able to write it is said when the report is due.
   void save() {
-    if (skips("report") || (options_.resume && !measurement_) || records_.back().status != StepStatus::not_run) return;
+    if (skips("report") || (options_.resume && identity_.is_null()) || records_.back().status != StepStatus::not_run)
+      return;
     try {
       report::write_envelope(json_file(), envelope());
     } catch (const Error&) {

@@ -22,14 +22,45 @@ TEST(ResolveModel, SaysWhereTheNameCameFrom) {
   EXPECT_NE(message_of([&] { resolve_model("/nowhere/at/all", "MODEL_PATH"); }).find("MODEL_PATH"), std::string::npos);
 }
 
-TEST(ResolveModel, APublishedIdIsToldWhatToDo) {
-  const auto told = [](const std::string& name) {
-    return message_of([&] { resolve_model(name, "MODEL"); }).find("pull") != std::string::npos;
+// Variables of a user whose cache is empty.
+hub::Environment empty_home(const Scratch& scratch) {
+  return [&scratch](const std::string& name) -> std::optional<std::string> {
+    if (name == "HOME") return scratch.path().string();
+    return std::nullopt;
   };
-  EXPECT_TRUE(told("Qwen/Qwen3-0.6B"));
-  EXPECT_TRUE(told("org_1/a.b-c"));
-  for (const char* path : {"/Qwen/Qwen3", "./Qwen3", "../a/b", "a/b/c", "name", "a/", "~/model", "a b/c"})
-    EXPECT_FALSE(told(path)) << path;
+}
+
+TEST(ResolveModel, ARepositoryThatIsNotHereIsToldWhatToRun) {
+  const Scratch scratch;
+  const auto told = [&](const std::string& name) {
+    return message_of([&] { resolve_model(name, "MODEL", empty_home(scratch)); });
+  };
+  EXPECT_NE(told("Qwen/Qwen3-0.6B").find("eval \"$(tilewright pull Qwen/Qwen3-0.6B)\""), std::string::npos);
+  EXPECT_NE(told("org_1/a.b-c@v1").find("tilewright pull org_1/a.b-c --revision 'v1'"), std::string::npos);
+  for (const char* path : {"/Qwen/Qwen3", "./Qwen3", "../a/b", "a/b/c", "name", "a/", "~/model", "a b/c", "a/b--c"})
+    EXPECT_EQ(told(path).find("tilewright pull"), std::string::npos) << path;
+  EXPECT_EQ(scratch.entries(), 0u);
+}
+
+TEST(ResolveModel, ASnapshotOfTheCacheIsFoundAndADirectoryWins) {
+  const Scratch scratch;
+  const std::string commit(40, 'c');
+  const std::filesystem::path repository = scratch.path() / ".cache/huggingface/hub/models--Org--Name";
+  const std::filesystem::path snapshot = repository / "snapshots" / commit;
+  std::filesystem::create_directories(snapshot);
+  std::filesystem::create_directories(repository / "refs");
+  std::ofstream(repository / "refs" / "main") << commit;
+  for (const char* name : {"config.json", "tokenizer.json"}) std::ofstream(snapshot / name) << "{}";
+  std::ofstream(snapshot / "model.safetensors") << hub::safetensors_bytes("{}", 0);
+  const auto found = [&](const std::string& name) { return resolve_model(name, "MODEL", empty_home(scratch)); };
+  EXPECT_EQ(found("Org/Name"), snapshot);
+  EXPECT_EQ(found("Org/Name@" + commit), snapshot);
+  EXPECT_EQ(model_name(found("Org/Name")), "Name");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::create_directories(scratch.path() / "Org" / "Name");
+  std::filesystem::current_path(scratch.path());
+  EXPECT_EQ(found("Org/Name"), "Org/Name");
+  std::filesystem::current_path(before);
 }
 
 TEST(ResolveModel, NamesAreThoseOfTheDirectory) {
