@@ -188,8 +188,8 @@ struct ProgressBars::State {
     return text;
   }
 
-  // What goes before new text: up to where the bars begin, and everything below goes. Terminals that became narrower
-  // have broken the lines that they showed.
+  // What goes before new text: the bars go, row by row. (Erasing the rest of the screen at once makes terminals keep a
+  // copy for scrolling back.) Terminals that became narrower have broken the lines that they showed.
   std::string erasing() {
     if (shown.empty()) return "";
     const int width = std::max(1, output.width());
@@ -197,7 +197,9 @@ struct ProgressBars::State {
     for (const int cells : shown) rows += width >= shown_width ? 1 : std::max(1, (cells + width - 1) / width);
     shown.clear();
     rows = std::min(rows, std::max(1, height() - 1));
-    return fmt::format("\r\033[{}A\033[J", rows);
+    std::string out = "\r\033[K";
+    for (int i = 0; i < rows; ++i) out += "\033[A\033[K";
+    return out;
   }
 
   std::string drawing(double now) {

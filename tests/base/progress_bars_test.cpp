@@ -94,7 +94,7 @@ TEST(ProgressBars, AnotherSizeOfTheTerminalLeavesNoRemains) {
     for (int i = 0; i < 5; ++i) run.bars->update(shard(i), static_cast<std::uint64_t>(step), 1000);
     ASSERT_EQ(run.terminal.lines().front(), "above") << run.screen();
     ASSERT_LE(run.terminal.lines().size(), 8u) << run.screen();
-    run.terminal.resize(20 + static_cast<int>(random() % 90), 30);
+    run.terminal.resize(20 + static_cast<int>(random() % 90), 60);
   }
 }
 

@@ -11,8 +11,8 @@
 
 namespace tilewright::test {
 
-// A terminal that understands what the bars send: text, \r, \n, "up N", "erase from here on". Rows that wrapped are put
-// together again when its width changes, as terminals of today do.
+// A terminal that understands what the bars send: text, \r, \n, "up N", "erase the rest of the row". Rows that wrapped
+// are put together again when its width changes, as terminals of today do.
 class TerminalScreen {
  public:
   TerminalScreen(int width, int height) : width_(width), height_(height) { rows_.emplace_back(); }
@@ -27,11 +27,12 @@ class TerminalScreen {
         int number = 0;
         for (at += 2; std::isdigit(static_cast<unsigned char>(text[at])); ++at) number = 10 * number + (text[at] - '0');
         if (text[at] == 'A') {
-          row_ = std::max(row_ - number, top());
+          row_ = std::max(row_ - std::max(number, 1), top());
         } else {
-          ASSERT_EQ(text[at], 'J') << "a sequence that the test does not know";
-          rows_.resize(static_cast<std::size_t>(row_) + 1);
-          rows_.back().cells.resize(static_cast<std::size_t>(column_));
+          ASSERT_EQ(text[at], 'K') << "a sequence that the test does not know";
+          rows_[static_cast<std::size_t>(row_)].cells.resize(static_cast<std::size_t>(column_));
+          rows_[static_cast<std::size_t>(row_)].wrapped &= column_ > 0;
+          drop_empty_rows();
         }
       } else if (c == '\r') {
         column_ = 0;
@@ -88,6 +89,10 @@ class TerminalScreen {
     bool wrapped = false;  // goes on with the row above
   };
   int top() const { return std::max(0, static_cast<int>(rows_.size()) - height_); }
+  // Empty rows below the cursor cannot be told from what was never written.
+  void drop_empty_rows() {
+    while (static_cast<int>(rows_.size()) > row_ + 1 && rows_.back().cells.empty()) rows_.pop_back();
+  }
   void go_down(bool wrapped) {
     if (++row_ == static_cast<int>(rows_.size())) rows_.push_back({"", wrapped});
   }
