@@ -15,6 +15,7 @@
 #include "cli/exit_code.h"
 #include "cli/fusion_report.h"
 #include "cli/interrupt.h"
+#include "cli/model_notes.h"
 #include "cli/model_options.h"
 #include "cli/number_list.h"
 #include "cli/standard_input.h"
@@ -166,7 +167,7 @@ void run(const Options& options) {
 
   const Program program;
   engine::Session session(program, flags);
-  for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
+  print_model_notes(session.model().info());
   if (const std::string ignored = ignored_settings(defaults); !ignored.empty())
     fmt::print(stderr, "note: generation_config.json sets {}, which is not applied\n", ignored);
   if (!options.dummy())

@@ -13,6 +13,7 @@
 #include "cli/errors_command.h"
 #include "cli/exit_code.h"
 #include "cli/fusion_report.h"
+#include "cli/model_notes.h"
 #include "cli/model_options.h"
 #include "cli/usage.h"
 #include "engine/runner.h"
@@ -34,7 +35,7 @@ struct Options : ModelOptions {
 struct Loaded {
   Loaded(const Options& options, const std::string& command, std::int64_t prompt)
       : session(program, session_options(options, command)) {
-    for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
+    print_model_notes(session.model().info());
     session.prepare(1, engine::prefill_bucket(prompt), nn::kBucket);
   }
   Program program;

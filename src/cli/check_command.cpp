@@ -8,6 +8,7 @@
 #include "cli/command_line.h"
 #include "cli/exit_code.h"
 #include "cli/fusion_report.h"
+#include "cli/model_notes.h"
 #include "cli/model_options.h"
 #include "engine/golden_check.h"
 #include "hub/golden.h"
@@ -83,7 +84,7 @@ void run(const Options& options) {
   if (options.dtype == "auto") session_flags.load.dtype = golden.dtype;
   const Program program;
   engine::Session session(program, session_flags);
-  for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
+  print_model_notes(session.model().info());
   const engine::CheckResult result = engine::check_golden(session, golden);
   print(result, session, golden);
   std::fputs(tuning_text(session.tuner()).c_str(), stdout);

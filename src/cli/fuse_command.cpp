@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/command_line.h"
+#include "cli/model_notes.h"
 #include "cli/model_options.h"
 #include "cli/usage.h"
 #include "engine/found_chains.h"
@@ -228,7 +229,7 @@ void run(const Options& options) {
     throw WrongUsage("fuse", "chains that were found cannot be on while they are looked for; leave out found");
   const Program program;
   engine::Session session(program, flags);
-  for (const std::string& note : session.model().info().notes) fmt::print(stderr, "note: {}\n", note);
+  print_model_notes(session.model().info());
   const engine::TracedPass pass{.regime = options.regime == "decode" ? engine::Regime::decode : engine::Regime::prefill,
                                 .tokens = options.tokens};
   Progress progress;

@@ -117,6 +117,7 @@ void describe(BenchResult& out, const BenchOptions& o, const engine::LoadedModel
 }
 
 void warn(BenchResult& out, const BenchOptions& o, const engine::LoadedModel& loaded) {
+  for (const std::string& warning : loaded.model().info().warnings) out.warnings.push_back(warning);
   for (const std::string& note : loaded.model().info().notes) out.warnings.push_back(note);
   if (static_cast<std::size_t>(o.iters) < kLeastSamples)
     out.warnings.push_back(

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/json.h"
+#include "models/core/decoder_model.h"
 
 namespace tilewright::measure {
 
@@ -12,7 +13,7 @@ Work::Work(const models::FamilyRegistry& families, const std::string& shape, std
   if (std::filesystem::is_directory(shape)) {
     const std::filesystem::path path = std::filesystem::path(shape) / "config.json";
     const Json json = read_json_file(path);
-    of = &families.of_config(json, path.string());
+    of = &models::family_of_directory(families, shape, json);
     config = models::read_config(*of, json, path.string());
     name = std::filesystem::weakly_canonical(shape).filename().string();
   } else {

@@ -87,6 +87,7 @@ std::shared_ptr<const engine::LoadedModel> Measurement::loaded() {
     progress_.update(done, total, "loading weights");
   };
   loaded_ = std::make_shared<const engine::LoadedModel>(program_, model);
+  for (const std::string& warning : loaded_->model().info().warnings) progress_.note("warning: " + warning);
   describe();
   progress_.update(0, 0);
   return loaded_;

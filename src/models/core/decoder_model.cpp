@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "hub/patch/pin.h"
 #include "hub/safetensors/checkpoint.h"
@@ -92,20 +94,39 @@ std::vector<std::string> cut_layers(nn::DecoderConfig& config, const LoadOptions
 
 }  // namespace
 
+const Family& family_of_directory(const FamilyRegistry& families, const std::filesystem::path& directory,
+                                  const Json& config) {
+  const std::string where = (directory / "config.json").string();
+  const auto stated = config.is_object() ? config.find("model_type") : config.end();
+  const bool known = stated != config.end() && stated->is_string() &&
+                     std::any_of(families.families().begin(), families.families().end(),
+                                 [&](const Family& f) { return f.model_type == stated->get<std::string>(); });
+  if (!known) {
+    try {
+      if (const auto pin = hub::read_pin(directory))
+        if (const Family* pinned = pin->family.empty() ? nullptr : families.find(pin->family)) return *pinned;
+    } catch (const Error&) {  // a damaged pin decides nothing
+    }
+  }
+  return families.of_config(config, where);
+}
+
 std::unique_ptr<Model> load_model(ops::Context& context, const FamilyRegistry& families,
                                   const std::filesystem::path& directory, const LoadOptions& options) {
   const std::string where = (directory / "config.json").string();
   const Json json = read_json_file(directory / "config.json");
-  nn::DecoderConfig config = read_config(families.of_config(json, where), json, where);
+  const Family& family = family_of_directory(families, directory, json);
+  nn::DecoderConfig config = read_config(family, json, where);
   std::vector<std::string> notes = cut_layers(config, options);
   if (std::string changed = hub::pin_warning(directory); !changed.empty()) notes.push_back(std::move(changed));
   auto checkpoint = std::make_shared<hub::Checkpoint>(hub::Checkpoint::open(directory));
-  LoadedWeights loaded =
-      load_weights(context, config, families.of_config(json, where).weight_names, std::move(checkpoint), options);
+  LoadedWeights loaded = load_weights(context, config, family.weight_names, std::move(checkpoint), options);
   auto model = std::make_unique<DecoderModel>(std::move(config), std::move(loaded.weights));
   model->mutable_info().weight_bytes = loaded.bytes;
   notes.insert(notes.end(), loaded.notes.begin(), loaded.notes.end());
   model->mutable_info().notes = std::move(notes);
+  if (std::string warning = hub::pin_warning(directory); !warning.empty())
+    model->mutable_info().warnings.push_back(std::move(warning));
   return model;
 }
 

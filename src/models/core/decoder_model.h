@@ -9,6 +9,11 @@
 
 namespace tilewright::models {
 
+// The family of a model's directory: config.json's model_type; where that is not built in, the family that `tilewright
+// patch --family` pinned. Throws Error as FamilyRegistry::of_config does.
+const Family& family_of_directory(const FamilyRegistry& families, const std::filesystem::path& directory,
+                                  const Json& config);
+
 // From a directory with config.json and safetensors. Returns when the weights are on the device. Throws Error as
 // FamilyRegistry, read_config and load_weights do.
 std::unique_ptr<Model> load_model(ops::Context& context, const FamilyRegistry& families,

@@ -23,6 +23,7 @@ struct ModelInfo {
   DType dtype = DType::f32;              // compute dtype
   std::uint64_t weight_bytes = 0;        // of all weights in that dtype, a tied one counted once
   std::vector<std::string> notes;        // what a user may want to know about the files
+  std::vector<std::string> warnings;     // and what makes them doubtful: they are not as `tilewright patch` pinned them
 };
 
 class Model {
