@@ -78,6 +78,8 @@ TEST(Patch, OwnPythonCode) {
   EXPECT_TRUE(result.pin.files.contains("pkg/x.py"));
   EXPECT_TRUE(result.pin.files.contains("old.py"));
   EXPECT_TRUE(patch(t, request).nothing_to_do);
+  EXPECT_TRUE(patch(t).nothing_to_do);  // what it was told stays
+  EXPECT_EQ(patch(t, {.output_dir = t.root() / "overlay"}).pin.family, "");
   t.write("m/pkg/x.py", "changed");
   EXPECT_EQ(patch_status(t.model()).differences.size(), 1u);
   t.write("m/mine.txt", "mine");

@@ -63,8 +63,18 @@ bool same_contents(const fs::path& a, const fs::path& b) {
   return fs::equivalent(a, b, error) || sha256_of_file(a) == sha256_of_file(b);
 }
 
-std::string family_of(const PatchRequest& request, const Families& families, const Json& config,
-                      const std::string& where) {
+// What an earlier patch was told stays: the next one need not be told again. A damaged pin says nothing.
+std::optional<std::string> family_pinned_before(const fs::path& model) {
+  try {
+    if (const auto pin = read_pin(model)) return pin->family;
+  } catch (const Error&) {
+  }
+  return std::nullopt;
+}
+
+std::string family_of(const fs::path& model, const PatchRequest& request, const Families& families,
+                      const Json& config) {
+  const std::string where = (model / "config.json").string();
   std::string stated;
   if (const auto it = config.find("model_type"); it != config.end() && it->is_string()) stated = it->get<std::string>();
   const std::vector<std::string> names = families.names();
@@ -80,6 +90,7 @@ std::string family_of(const PatchRequest& request, const Families& families, con
     return family;
   }
   if (built_in) return stated;
+  if (const auto pinned = family_pinned_before(model)) return *pinned;
   if (!request.auto_map.empty() || !request.copy.empty()) return {};
   if (stated.empty())
     fail({.what = "the configuration names no family of models",
@@ -151,7 +162,7 @@ PatchPlan plan_patch(const fs::path& model, const PatchRequest& request, const F
   const Json config = parse_json(files.text("config.json"), config_name);
   if (!config.is_object())
     fail({.what = "not a JSON object", .where = config_name, .expected = "{…}", .found = json_kind(config), .fix = ""});
-  const std::string family = family_of(request, families, config, config_name);
+  const std::string family = family_of(model, request, families, config);
 
   std::vector<std::string> modules;
   for (const char* name : kAutoMapFiles) {
