@@ -67,12 +67,14 @@ TEST(Patch, OwnPythonCode) {
           "{\"model_type\": \"mine\", \"auto_map\": {\"A\": \"old.A\", \"B\": \"o/r--b.B\"}, \"x\": 1}");
   t.write("m/old.py", "");
   t.write("src/x.py", "class XConfig: pass\n");
+  t.write("src/data.txt", "data");
   const auto before = tree(t.model());
-  const PatchRequest request{
-      .auto_map = {{"AutoConfig", "pkg.x.XConfig"}}, .copy = {{"pkg/./x.py", "x.py"}}, .source_root = t.root() / "src"};
+  const PatchRequest request{.auto_map = {{"AutoConfig", "pkg.x.XConfig"}},
+                             .copy = {{"pkg/./x.py", "x.py"}, {"pkg/data.txt", "data.txt"}},
+                             .source_root = t.root() / "src"};
   const PatchResult result = patch(t, request);
   EXPECT_EQ(result.pin.family, "");
-  EXPECT_EQ(result.added, std::vector<std::string>{"pkg/x.py"});
+  EXPECT_EQ(result.added, (std::vector<std::string>{"pkg/data.txt", "pkg/x.py"}));
   const Json map = parse_json(t.read("m/config.json"), "")["auto_map"];
   EXPECT_EQ(map, (Json{{"A", "old.A"}, {"AutoConfig", "pkg.x.XConfig"}}));
   EXPECT_TRUE(result.pin.files.contains("pkg/x.py"));
@@ -82,6 +84,9 @@ TEST(Patch, OwnPythonCode) {
   EXPECT_EQ(patch(t, {.output_dir = t.root() / "overlay"}).pin.family, "");
   t.write("m/pkg/x.py", "changed");
   EXPECT_EQ(patch_status(t.model()).differences.size(), 1u);
+  t.write("m/pkg/data.txt", "changed");
+  EXPECT_EQ(patch_status(t.model()).differences.size(), 2u);
+  t.write("m/pkg/data.txt", "data");
   t.write("m/mine.txt", "mine");
   EXPECT_EQ(unpatch_model(t.model()).kept.size(), 1u);
   fs::remove(t.model() / "mine.txt");

@@ -50,8 +50,8 @@ struct PatchStatus {
   bool patched = false, pinned = false, overlay = false, unfinished = false;
   Pin pin;
   std::vector<PatchedFile> changed, added;
-  std::vector<PinDifference> differences;
-  std::vector<std::string> foreign;  // files with PyPTO-Gym's backups
+  std::vector<PinDifference> differences;  // from the pin, and of copied files that it does not name
+  std::vector<std::string> foreign;        // files with PyPTO-Gym's backups
 };
 PatchStatus patch_status(const std::filesystem::path& model);  // writes nothing
 // Of that, what the record alone says: patched, overlay, changed, added.

@@ -27,6 +27,11 @@ PatchStatus patch_status(const fs::path& given) {
     out.pinned = true;
     out.pin = *pin;
     out.differences = pin_differences(model);
+    for (const std::vector<PatchedFile>* files : {&out.changed, &out.added})
+      for (const PatchedFile& file : *files)
+        if (!pin->files.contains(file.path))
+          if (const auto kind = file_difference(model / file.path, file.sha256))
+            out.differences.push_back({file.path, *kind});
   }
   out.foreign = foreign_backups(model);
   return out;

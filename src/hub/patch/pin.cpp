@@ -41,19 +41,6 @@ bool is_hex_sha256(const std::string& text) {
          std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-std::optional<PinDifference::Kind> difference_of(const fs::path& file, const std::string& sha256) {
-  std::error_code error;
-  const fs::file_status status = fs::status(file, error);
-  if (status.type() == fs::file_type::not_found) return PinDifference::Kind::missing;
-  if (status.type() != fs::file_type::regular) return PinDifference::Kind::unreadable;
-  try {
-    if (sha256_of_file(file) == sha256) return std::nullopt;
-    return PinDifference::Kind::changed;
-  } catch (const Error&) {
-    return PinDifference::Kind::unreadable;
-  }
-}
-
 std::string differences_text(const std::vector<PinDifference>& differences) {
   constexpr std::size_t kMost = 5;
   std::vector<std::string> out;
@@ -68,6 +55,19 @@ std::string differences_text(const std::vector<PinDifference>& differences) {
 }
 
 }  // namespace
+
+std::optional<PinDifference::Kind> file_difference(const fs::path& file, const std::string& sha256) {
+  std::error_code error;
+  const fs::file_status status = fs::status(file, error);
+  if (status.type() == fs::file_type::not_found) return PinDifference::Kind::missing;
+  if (status.type() != fs::file_type::regular) return PinDifference::Kind::unreadable;
+  try {
+    if (sha256_of_file(file) == sha256) return std::nullopt;
+    return PinDifference::Kind::changed;
+  } catch (const Error&) {
+    return PinDifference::Kind::unreadable;
+  }
+}
 
 std::string_view pin_difference_name(PinDifference::Kind kind) {
   switch (kind) {
@@ -141,7 +141,7 @@ std::vector<PinDifference> pin_differences(const fs::path& directory) {
   std::vector<PinDifference> out;
   if (!pin) return out;
   for (const auto& [name, sha256] : pin->files)
-    if (const auto kind = difference_of(directory / name, sha256)) out.push_back({name, *kind});
+    if (const auto kind = file_difference(directory / name, sha256)) out.push_back({name, *kind});
   for (const std::string& module : named_modules(directory))
     if (!pin->files.contains(module) && is_model_file(directory / module))
       out.push_back({module, PinDifference::Kind::added});

@@ -37,6 +37,8 @@ struct PinDifference {
   enum class Kind { changed, missing, unreadable, added } kind = Kind::changed;  // added: named by auto_map since
 };
 std::string_view pin_difference_name(PinDifference::Kind kind);  // "changed", "missing" …
+// Of one file from its hash; nothing if it is the same.
+std::optional<PinDifference::Kind> file_difference(const std::filesystem::path& file, const std::string& sha256);
 // What differs from the pin; empty if nothing does or there is no pin.
 std::vector<PinDifference> pin_differences(const std::filesystem::path& directory);
 // For who loads the model: one warning line, or empty. A damaged pin is a warning, too; never throws.
