@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <span>
+#include <vector>
 
 #include "base/error.h"
 #include "hub/fetch/unreachable.h"
@@ -12,6 +14,13 @@
 
 namespace tilewright::hub {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// libcurl hands bytes on in pieces of 16 KiB: a call of the system for each would cost more than the hashing. Stays in
+// the processor's cache.
+constexpr std::size_t kWrittenAtOnce = 256 << 10;
+constexpr auto kKeptInterval = std::chrono::milliseconds(100);  // for slow connections
 
 // Thrown by the sink: the file is whole, and more bytes come.
 struct MoreThanNeeded {};
@@ -127,24 +136,45 @@ class Download {
               const std::uint64_t skipped = std::min<std::uint64_t>(skip, bytes.size());
               skip -= skipped;
               bytes = bytes.subspan(skipped);
-              const std::uint64_t lacking = size_ - partial_.size();
+              const std::uint64_t lacking = size_ - partial_.size() - pending_.size();
               const std::uint64_t taken = std::min<std::uint64_t>(lacking, bytes.size());
-              if (taken > 0) {
-                partial_.append(bytes.first(taken));
-                received_ = true;
-                held_(partial_.size());
-              }
+              pending_.insert(pending_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken));
+              if (taken == lacking || pending_.size() >= kWrittenAtOnce || Clock::now() > kept_at_ + kKeptInterval)
+                keep();
               if (taken < bytes.size()) throw MoreThanNeeded{};
             },
     };
     try {
-      const HttpClient::BodyEnd end = http_.get_body(url_, asked, sink);
+      const HttpClient::BodyEnd end = get_and_keep(asked, sink);
       judge(end, asked);
     } catch (const MoreThanNeeded&) {  // the sum decides whether these were the right ones
     } catch (const UselessAnswer& useless) {
       range_is_useless_ = here > 0 && !range_is_useless_;
       failed(useless.why, nullptr);
     }
+  }
+
+  // However it ends, what came is kept.
+  HttpClient::BodyEnd get_and_keep(std::uint64_t asked, const HttpClient::Sink& sink) {
+    try {
+      HttpClient::BodyEnd end = http_.get_body(url_, asked, sink);
+      keep();
+      return end;
+    } catch (const Error&) {  // perhaps of the disk
+      throw;
+    } catch (...) {
+      keep();
+      throw;
+    }
+  }
+
+  void keep() {
+    kept_at_ = Clock::now();
+    if (pending_.empty()) return;
+    partial_.append(pending_);
+    pending_.clear();
+    received_ = true;
+    held_(partial_.size());
   }
 
   void judge(const HttpClient::BodyEnd& end, std::uint64_t asked) {
@@ -208,6 +238,8 @@ class Download {
   PartialFile& partial_;
   const std::function<void(std::uint64_t)>& held_;
   const std::uint64_t size_;
+  std::vector<std::byte> pending_ = {};  // came, not yet in the file
+  Clock::time_point kept_at_ = {};
   int failures_ = 0;
   int pieces_ = 0;            // answers, and an earlier run, whose bytes are held
   bool received_ = false;     // anything, in this run
