@@ -160,7 +160,10 @@ TEST_F(Survival, BytesThatAreNotTheFiles) {
     server.forget_requests();
     expect_right();
     EXPECT_EQ(requests_of(name), 1);
-    for (const HubRequest& one : server.requests()) EXPECT_EQ(one.headers.count("range"), 0u) << one.target;
+    for (const HubRequest& one : server.requests()) {  // others may go on where the error stopped them
+      if (one.target.find(name) == std::string::npos) continue;
+      EXPECT_EQ(one.headers.count("range"), 0u) << one.target;
+    }
   }
 }
 
