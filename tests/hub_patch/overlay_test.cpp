@@ -143,6 +143,22 @@ TEST(Overlay, ATargetThatIsNotEmptyNeedsForce) {
   EXPECT_EQ(names_beside(t.root()), (std::vector<std::string>{"empty", "m", "overlay", "src"}));
 }
 
+TEST(Overlay, NamesNeedNotBeText) {
+  TemporaryModel t;
+  t.publish();
+  const fs::path model = t.root() / "m\xff\n", target = t.root() / "overlay\xfe'\"";
+  fs::rename(t.model(), model);
+  const DirectoryChange change = small_change(t);
+  int step = 0;
+  while (killed_at(step, [&](const StepHook& hook) { build_overlay(model, target, change, true, hook); })) {
+    ASSERT_LT(++step, 100);
+    build_overlay(model, target, change, true);
+    EXPECT_EQ(names_beside(t.root()).size(), 3u);  // model, overlay, src
+  }
+  EXPECT_EQ(fs::read_symlink(target / "tokenizer.json"), model / "tokenizer.json");
+  EXPECT_TRUE(read_patch_record(target));
+}
+
 TEST(Overlay, AnErrorLeavesNothing) {
   TemporaryModel t;
   t.publish();

@@ -198,6 +198,9 @@ void write_text(const fs::path& path, std::string_view text, mode_t mode) {
   file.end();
 }
 
+// The path in overlay_of need not be UTF-8; it is shown to people and decides nothing.
+std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
 std::string copy_file_to(const fs::path& path, const fs::path& source) {
   const int from = ::open(source.c_str(), O_RDONLY | O_CLOEXEC);
   struct Closed {
@@ -276,10 +279,8 @@ PatchRecord build_overlay(const fs::path& given_model, const fs::path& given_tar
   std::sort(record.files.begin(), record.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   for (const PatchedFile& file : record.files)
     if (const auto it = pin.files.find(file.path); it != pin.files.end()) it->second = file.sha256;
-  if (change.pin)
-    write_text(real_place(std::string(kTilewrightFolder) + "/pin.json"), pin_json(pin).dump(2) + "\n", 0644);
-  write_text(real_place(std::string(kTilewrightFolder) + "/patch.json"), patch_record_json(record).dump(2) + "\n",
-             0644);
+  if (change.pin) write_text(real_place(std::string(kTilewrightFolder) + "/pin.json"), json_text(pin_json(pin)), 0644);
+  write_text(real_place(std::string(kTilewrightFolder) + "/patch.json"), json_text(patch_record_json(record)), 0644);
   workshop.put_in_place(force);
   return record;
 }

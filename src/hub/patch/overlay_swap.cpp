@@ -79,7 +79,8 @@ std::optional<std::string> target_of_workshop(const fs::path& folder) {
   try {
     const Json json = parse_json(read_text_file(MappedFile(folder / kMarker).path(), 1 << 16), kMarker);
     if (!json.is_object() || json.value("format", "") != kMarkerFormat) return std::nullopt;
-    const std::string target = json.value("target", "");
+    std::string target;
+    for (const Json& byte : json.at("target")) target += static_cast<char>(byte.get<unsigned char>());
     if (workshop_name(target) != name) return std::nullopt;
     return target;
   } catch (const std::exception&) {
@@ -161,7 +162,9 @@ struct Workshop::State {
     lock = FileLock::try_lock(workshop / kLock);
     if (!lock) fail({.what = "another command builds this overlay", .where = target.string(), .fix = "wait for it"});
     step("mark the workshop");
-    const Json marker = {{"format", kMarkerFormat}, {"target", target.filename().string()}};
+    Json bytes = Json::array();  // a name of a folder need not be UTF-8
+    for (const char c : target.filename().string()) bytes.push_back(static_cast<unsigned char>(c));
+    const Json marker = {{"format", kMarkerFormat}, {"target", std::move(bytes)}};
     write_file_atomically(workshop / kMarker, [&](std::ostream& out) { out << marker.dump() << "\n"; });
     step("begin the overlay");
     if (::mkdir((workshop / kNew).c_str(), 0777) != 0) cannot_build(workshop, "the overlay cannot be begun", errno);
