@@ -323,6 +323,7 @@ TEST_F(HttpClientTest, InterruptionEndsTransfersAndWaits) {
 TEST_F(HttpClientTest, OneConnectionServesManyRequests) {
   HttpClient client(settings_, options_);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(client.get(file("config.json"), 100).status, 200);
+  EXPECT_EQ(server_.connections(), 1u);
   std::vector<std::thread> threads;
   std::atomic<int> right{0};
   for (int t = 0; t < 4; ++t)

@@ -108,6 +108,21 @@ TEST(NamesTest, ASafeNameStaysInItsFolder) {
   EXPECT_GT(safe, 200);
 }
 
+TEST(NamesTest, PlacesOfOurRecords) {
+  for (const char* name :
+       {".tilewright/patch.json", ".TileWright/pin.json", "sub/.tilewright/patch.json", ".tilewright"}) {
+    EXPECT_TRUE(is_name_of_records(name, true)) << name;
+    EXPECT_TRUE(is_name_of_records(name, false)) << name;
+  }
+  for (const char* name :
+       {".cache/huggingface/x", ".Cache/HUGGINGFACE/download/a.metadata", ".cache/huggingface", ".cache"}) {
+    EXPECT_TRUE(is_name_of_records(name, true)) << name;
+    EXPECT_FALSE(is_name_of_records(name, false)) << name;
+  }
+  for (const char* name : {"tilewright/x", ".tilewright2", "x.tilewright", ".cache/other", "sub/.cache/huggingface/x"})
+    EXPECT_FALSE(is_name_of_records(name, true)) << name;
+}
+
 TEST(NamesTest, Hashes) {
   const std::string digits = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
   for (std::size_t length = 0; length <= 64; ++length)

@@ -389,5 +389,45 @@ TEST_F(PlainLayoutTest, PatchedFilesStay) {
   EXPECT_EQ(plain()->state(config_, kCommit), State::missing) << "a file that is gone does not stay";
 }
 
+TEST_F(CacheLayoutTest, FilesPatchedByPyptoGymStay) {
+  bring(*cache_, config_, "{}");
+  const fs::path blob = repository_ / "blobs" / config_.blob_id;
+  write(snapshot_ / "config.json.pypto_orig", "{}");
+  EXPECT_EQ(cache_folder(settings_, "org/name")->state(config_, kCommit), State::present);
+  write(blob, "{\"patched\": 1}");
+  EXPECT_EQ(cache_folder(settings_, "org/name")->state(config_, kCommit), State::patched) << "through the link";
+  write(blob, "{");
+  write(snapshot_ / "config.json.pypto_orig", "{\"publisher's\": 1}");
+  EXPECT_EQ(cache_folder(settings_, "org/name")->state(config_, kCommit), State::missing) << "a damaged blob";
+  fs::remove(snapshot_ / "config.json");
+  EXPECT_EQ(cache_folder(settings_, "org/name")->state(config_, kCommit), State::missing);
+  write(snapshot_ / "config.json", "{\"patched\": 1}");
+  EXPECT_EQ(cache_folder(settings_, "org/name")->state(config_, kCommit), State::patched);
+  cache_folder(settings_, "org/name")->admit(config_, kCommit);
+  EXPECT_EQ(read(snapshot_ / "config.json"), "{\"patched\": 1}");
+}
+
+TEST_F(PlainLayoutTest, FilesPatchedByPyptoGymStay) {
+  for (const char* suffix : {".pypto_orig", ".hf_orig"}) {
+    bring(*plain(), config_, "{}");
+    write(model_ / ("config.json" + std::string(suffix)), "{}");
+    EXPECT_EQ(plain()->state(config_, kCommit), State::present) << "what is the publisher's is not patched";
+    write(model_ / "config.json", "{\"patched\": 1}");
+    EXPECT_EQ(plain()->state(config_, kCommit), State::patched) << suffix;
+    fs::remove(model_ / ".cache/huggingface/download/config.json.metadata");
+    EXPECT_EQ(plain()->state(config_, kCommit), State::patched) << "fetched by whatever tool";
+    fs::remove_all(model_);
+  }
+}
+
+TEST_F(PlainLayoutTest, ABackupThatThePublisherShipsKeepsNoOldFile) {
+  bring(*plain(), config_, "{}");
+  write(model_ / "config.json.hf_orig", "{\"older\": 1}");
+  RemoteFile next = config_;
+  next.size = 3;
+  next.blob_id = remote_file("config.json", "{ }", false).blob_id;
+  EXPECT_EQ(plain()->state(next, kCommit), State::missing) << "the file is as it was fetched";
+}
+
 }  // namespace
 }  // namespace tilewright::hub

@@ -67,6 +67,7 @@ struct HubServer::State {
   std::list<CountedRule> rules;
   std::vector<std::shared_ptr<HubRequest>> requests;
   std::uint64_t request_count = 0;
+  std::size_t connection_count = 0;
   std::list<Connection> connections;
   std::thread hub_thread, cdn_thread;
 
@@ -92,6 +93,7 @@ struct HubServer::State {
       }
       Connection& connection = connections.emplace_back();
       connection.socket = socket;
+      ++connection_count;
       connection.thread = std::thread([this, &connection, to_cdn] { serve(connection, to_cdn); });
     }
   }
@@ -212,6 +214,11 @@ std::vector<HubRequest> HubServer::requests() const {
   std::vector<HubRequest> copies;
   for (const auto& request : state_->requests) copies.push_back(*request);
   return copies;
+}
+
+std::size_t HubServer::connections() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->connection_count;
 }
 
 std::uint64_t HubServer::body_bytes_sent(const std::string& target_part) const {

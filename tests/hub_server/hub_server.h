@@ -91,6 +91,7 @@ class HubServer {
   std::atomic<bool> cdn_for_lfs = false;
 
   std::vector<HubRequest> requests() const;  // so far
+  std::size_t connections() const;           // that clients opened, so far, to either port
   std::uint64_t body_bytes_sent(const std::string& target_part) const;
   void forget_requests();
   void stop();  // refuses connections from now on

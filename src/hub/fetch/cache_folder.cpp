@@ -10,6 +10,7 @@
 #include "hub/fetch/new_file.h"
 #include "hub/fetch/snapshot_folder.h"
 #include "hub/fetch/snapshot_parts.h"
+#include "hub/patch/patch_record.h"
 
 namespace tilewright::hub {
 namespace {
@@ -60,6 +61,8 @@ class CacheFolder : public SnapshotFolder {
     struct stat info {};
     if (::lstat(entry.c_str(), &info) != 0) return State::missing;
     if (patched_.has(path(commit), file.path)) return State::patched;
+    if (patched_.has_foreign_backup(path(commit), file.path) && is_edited(entry, path(commit), file))
+      return State::patched;
     if (S_ISLNK(info.st_mode)) {
       std::error_code error;
       const fs::path target = fs::read_symlink(entry, error);
@@ -124,6 +127,15 @@ class CacheFolder : public SnapshotFolder {
     struct stat info {};
     return ::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
            static_cast<std::uint64_t>(info.st_size) == size;
+  }
+  // Of a file with a backup by PyPTO-Gym: whether it is what that wrote, perhaps through the link into the blob, and
+  // not just a damaged blob.
+  static bool is_edited(const fs::path& entry, const fs::path& root, const RemoteFile& file) {
+    std::error_code error;
+    if (!fs::is_regular_file(entry, error) || has_right_bytes(entry, file)) return false;
+    if (!fs::is_symlink(entry, error)) return true;
+    const std::optional<std::string> backup = foreign_backup(root, file.path);
+    return backup && has_right_bytes(root / *backup, file);
   }
   fs::path blob(const RemoteFile& file) const {
     TW_CHECK(is_hash(file.etag()));

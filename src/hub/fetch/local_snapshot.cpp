@@ -22,15 +22,6 @@ using Status = PulledFile::Status;
 
 constexpr std::size_t kNamesShown = 5;
 
-// "a, b, c and 7 more".
-std::string some_of(const std::vector<std::string>& names) {
-  const std::size_t shown = std::min(names.size(), kNamesShown);
-  std::string text =
-      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
-  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
-  return text;
-}
-
 std::optional<std::string> commit_here(const SnapshotFolder& folder, const std::string& revision) {
   if (is_commit(revision)) return revision;
   return folder.known_commit(revision);
@@ -57,10 +48,10 @@ std::vector<PulledFile> files_in(const fs::path& root, const NameFilter& filter)
 }
 
 std::vector<PulledFile> states_of(SnapshotFolder& folder, std::vector<RemoteFile> listing, const std::string& commit,
-                                  const NameFilter& filter) {
+                                  const NameFilter& filter, bool plain) {
   std::vector<PulledFile> files;
   for (RemoteFile& file : listing) {
-    if (!filter.takes(file.path)) continue;
+    if (!filter.takes(file.path) || is_name_of_records(file.path, plain)) continue;
     const SnapshotFolder::State state = folder.state(file, commit);
     const Status status = state == SnapshotFolder::State::missing   ? Status::to_fetch
                           : state == SnapshotFolder::State::patched ? Status::patched
@@ -79,7 +70,7 @@ void require_complete(const std::vector<PulledFile>& files, const fs::path& path
   fail({.what = fmt::format("the snapshot on this disk is incomplete, and {}", why),
         .where = path.string(),
         .expected = fmt::format("{} files", files.size()),
-        .found = fmt::format("{} missing: {}", missing.size(), some_of(missing)),
+        .found = fmt::format("{} missing: {}", missing.size(), some_names(missing)),
         .fix = "pull once with the network"});
 }
 
@@ -112,10 +103,18 @@ std::string incomplete_reason(SnapshotFolder& folder, const std::string& commit)
     if (!fs::exists(folder.path(commit) / "config.json", error)) missing.push_back("config.json");
   }
   if (missing.empty()) return {};
-  return fmt::format("incomplete: {} {} missing", some_of(missing), missing.size() == 1 ? "is" : "are");
+  return fmt::format("incomplete: {} {} missing", some_names(missing), missing.size() == 1 ? "is" : "are");
 }
 
 }  // namespace
+
+std::string some_names(const std::vector<std::string>& names) {
+  const std::size_t shown = std::min(names.size(), kNamesShown);
+  std::string text =
+      fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  if (names.size() > shown) text += fmt::format(" and {} more", names.size() - shown);
+  return text;
+}
 
 void tell_patched_files(const std::vector<PulledFile>& files, PullObserver& observer) {
   std::vector<std::string> names;
@@ -125,7 +124,7 @@ void tell_patched_files(const std::vector<PulledFile>& files, PullObserver& obse
   if (names.empty()) return;
   observer.note(fmt::format("{} patched and {}: {} (`tilewright unpatch` brings the publisher's files back)",
                             names.size() == 1 ? "this file is" : "these files are",
-                            names.size() == 1 ? "stays as it is" : "stay as they are", some_of(names)));
+                            names.size() == 1 ? "stays as it is" : "stay as they are", some_names(names)));
 }
 
 PullResult take_from_disk(SnapshotFolder& folder, const PullRequest& request, const NameFilter& filter,
@@ -141,7 +140,7 @@ PullResult take_from_disk(SnapshotFolder& folder, const PullRequest& request, co
   }
   PullResult result{.path = fs::absolute(folder.path(*commit)), .commit = *commit, .files = {}, .from_disk = true};
   if (std::optional<std::vector<RemoteFile>> listing = read_tree_file(folder.tree_file(*commit))) {
-    result.files = states_of(folder, std::move(*listing), *commit, filter);
+    result.files = states_of(folder, std::move(*listing), *commit, filter, !request.output_dir.empty());
     require_complete(result.files, result.path, why);
   } else {
     result.files = files_in(result.path, filter);

@@ -16,6 +16,9 @@ namespace tilewright::hub {
 PullResult take_from_disk(SnapshotFolder& folder, const PullRequest& request, const NameFilter& filter,
                           PullObserver& observer, std::string_view why);
 
+// The first few: "a, b, c and 7 more".
+std::string some_names(const std::vector<std::string>& names);
+
 // A note to `observer` if some of `files` are patched and therefore stay as they are.
 void tell_patched_files(const std::vector<PulledFile>& files, PullObserver& observer);
 

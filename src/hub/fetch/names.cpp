@@ -139,6 +139,14 @@ std::string unsafe_name_reason(std::string_view path) {
   });
 }
 
+bool is_name_of_records(std::string_view path, bool in_plain_directory) {
+  std::string name = "/" + std::string(path) + "/";
+  for (char& c : name)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  if (name.find("/.tilewright/") != name.npos) return true;
+  return in_plain_directory && (name == "/.cache/" || name.starts_with("/.cache/huggingface/"));
+}
+
 bool is_hash(std::string_view hash) { return (hash.size() == 40 || hash.size() == 64) && only_lower_hex(hash); }
 
 }  // namespace tilewright::hub

@@ -20,6 +20,9 @@ bool is_commit(std::string_view revision);  // 40 hex digits, in either case
 // system: empty, absolute, a part that is "", "." or "..", a backslash, a drive ("C:"), UNC, control characters, NUL,
 // what is not UTF-8, a part over 255 bytes, a name over 3000.
 std::string unsafe_name_reason(std::string_view path);
+// Whether a safe name lies where tools keep their own records of a directory, and would be taken for one: .tilewright
+// in any folder; in a plain directory .cache/huggingface, too. In any spelling of the letters.
+bool is_name_of_records(std::string_view path, bool in_plain_directory);
 bool is_hash(std::string_view hash);  // 40 or 64 lower-case hex digits
 
 }  // namespace tilewright::hub

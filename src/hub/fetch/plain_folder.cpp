@@ -103,6 +103,8 @@ class PlainFolder : public SnapshotFolder {
     if (patched_.has(root_, file.path) && fs::exists(here, error)) return State::patched;
     struct stat info {};
     if (::stat(here.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return State::missing;
+    if (patched_.has_foreign_backup(root_, file.path) && !has_right_bytes(here, file))
+      return is_as_recorded(here, file.path, info) ? State::missing : State::patched;
     if (static_cast<std::uint64_t>(info.st_size) != file.size) return State::missing;
     if (const std::optional<Metadata> known = metadata(file.path);
         known && seconds_of(info.st_mtim) - 1 <= known->time) {
@@ -202,6 +204,15 @@ class PlainFolder : public SnapshotFolder {
     } catch (const Error&) {
       return std::nullopt;
     }
+  }
+
+  // Whether the file still has the bytes of the revision that it was fetched from.
+  bool is_as_recorded(const fs::path& here, const std::string& path, const struct stat& info) const {
+    const std::optional<Metadata> known = metadata(path);
+    if (!known) return false;
+    RemoteFile then{.path = path, .size = static_cast<std::uint64_t>(info.st_size), .blob_id = known->etag};
+    if (known->etag.size() == 64) then.sha256 = known->etag;
+    return has_right_bytes(here, then);
   }
 
   // Best effort: without it the file is hashed the next time.

@@ -54,10 +54,19 @@ WholeListing ask_hub(HubClient& hub, const SnapshotFolder& folder, const PullReq
 }
 
 std::vector<RemoteFile> filtered(const std::vector<RemoteFile>& files, const NameFilter& filter,
-                                 const PullRequest& request) {
+                                 const PullRequest& request, PullObserver& observer) {
   std::vector<RemoteFile> wanted;
-  std::copy_if(files.begin(), files.end(), std::back_inserter(wanted),
-               [&](const RemoteFile& file) { return filter.takes(file.path); });
+  std::vector<std::string> left_out;
+  for (const RemoteFile& file : files) {
+    if (!filter.takes(file.path)) continue;
+    if (is_name_of_records(file.path, !request.output_dir.empty()))
+      left_out.push_back(file.path);
+    else
+      wanted.push_back(file);
+  }
+  if (!left_out.empty())
+    observer.note(
+        fmt::format("left out, since they would be taken for records of this directory: {}", some_names(left_out)));
   if (wanted.empty()) {
     fail({.what = files.empty() ? "the repository has no files" : "no file of the repository is asked for",
           .where = request.id,
@@ -95,7 +104,7 @@ PullResult carry_out_or_show(const HubSettings& settings, const PullRequest& req
   const fs::path path = fs::absolute(folder.path(listing.commit));
   const bool in_cache = request.output_dir.empty();
   PullPlan plan =
-      plan_pull(folder, filtered(listing.files, filter, request), listing.commit,
+      plan_pull(folder, filtered(listing.files, filter, request, observer), listing.commit,
                 {.force = request.force, .keeps_blobs = in_cache, .copies_files = !in_cache || !settings.links},
                 stop_if_interrupted);
   observer.listed(listing.commit, plan.files.size(), plan.bytes_to_fetch);

@@ -34,11 +34,20 @@ bool has_right_bytes(const std::filesystem::path& path, const RemoteFile& file) 
   }
 }
 
-const std::vector<std::string>& PatchedNames::of(const std::filesystem::path& directory) const {
+const PatchedNames::Known& PatchedNames::known(const std::filesystem::path& directory) const {
   const std::lock_guard guard(mutex_);
   const auto [place, is_new] = known_.try_emplace(directory);
-  if (is_new) place->second = patched_files(directory);
+  if (is_new) place->second = {.patched = patched_files(directory), .foreign = foreign_backups(directory)};
   return place->second;
+}
+
+const std::vector<std::string>& PatchedNames::of(const std::filesystem::path& directory) const {
+  return known(directory).patched;
+}
+
+bool PatchedNames::has_foreign_backup(const std::filesystem::path& directory, const std::string& path) const {
+  const std::vector<std::string>& names = known(directory).foreign;
+  return std::binary_search(names.begin(), names.end(), path);
 }
 
 bool PatchedNames::has(const std::filesystem::path& directory, const std::string& path) const {
