@@ -110,7 +110,7 @@ HttpAnswer HttpClient::get(const std::string& url, std::size_t limit) {
       outcome.answer.body = std::move(body);
       return std::move(outcome.answer);
     }
-    if (broken && attempt >= retry().tries)
+    if (broken && attempt >= (outcome.sent ? retry().tries : std::min(retry().tries, retry().connect_tries)))
       throw Unreachable({.what = "the hub cannot be reached",
                          .where = shown_url(url),
                          .found = fmt::format("{} ({} tries)", outcome.trouble, attempt),

@@ -42,7 +42,8 @@ struct HttpAnswer {
 struct Interrupted {};
 
 struct RetryPolicy {
-  int tries = 5;  // of one request; a body counts anew after each byte of progress
+  int tries = 5;          // of one request; a body counts anew after each byte of progress
+  int connect_tries = 3;  // of `get` where nobody is there at all: what is on this disk may serve, and soon
   // Doubled from the first to the longest.
   std::chrono::milliseconds first_wait{1000}, longest_wait{8000};
   std::chrono::seconds longest_asked{300};  // what a server may ask us to wait at most; more is an Error

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <mutex>
 #include <new>
+#include <system_error>
 
 #include "base/error.h"
 #include "hub/fetch/url.h"
@@ -136,8 +137,13 @@ std::string trouble_of(CURLcode code, const HttpRequest& request, const std::str
       return "the name of " + server_of(request.url) + " cannot be resolved";
     case CURLE_COULDNT_RESOLVE_PROXY:
       return "the name of the proxy cannot be resolved";
-    case CURLE_COULDNT_CONNECT:
-      return "no connection to " + server_of(request.url) + (words.empty() ? "" : " (" + words + ")");
+    case CURLE_COULDNT_CONNECT: {
+      const auto origin = origin_of(request.url);
+      const std::string direct =
+          origin ? fmt::format("Failed to connect to {} port {}: ", origin->host, origin->port) : " ";
+      const std::string reason = words.starts_with(direct) ? words.substr(direct.size()) : words;
+      return "no connection to " + server_of(request.url) + (reason.empty() ? "" : " (" + reason + ")");
+    }
     case CURLE_OPERATION_TIMEDOUT:
       return "no connection to " + server_of(request.url) + " in " + seconds_text(request.answer_timeout);
     case CURLE_GOT_NOTHING:
@@ -221,6 +227,16 @@ struct Transfer {
     set(CURLOPT_PREREQDATA, static_cast<void*>(&running));
   }
 
+  // libcurl's own words, with the system's reason in place of "Couldn't connect to server".
+  std::string connection_words() const {
+    long error = 0;
+    curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &error);
+    const std::string text = words;
+    const std::size_t end = text.find(" after ");
+    if (error == 0 || end == std::string::npos) return text;
+    return text.substr(0, end) + ": " + std::generic_category().message(static_cast<int>(error));
+  }
+
   // The transfer's result, or what made us end it.
   std::string perform(const HttpRequest& request, Running& running, CURLcode& code) {
     curl_multi_add_handle(multi, easy);
@@ -237,7 +253,7 @@ struct Transfer {
         long proxy_status = 0;
         curl_easy_getinfo(easy, CURLINFO_HTTP_CONNECTCODE, &proxy_status);
         if (code != CURLE_OK && proxy_status >= 300) return fmt::format("the proxy answered {}", proxy_status);
-        return trouble_of(code, request, words);
+        return trouble_of(code, request, connection_words());
       }
       const auto now = Clock::now();
       if (running.sent && !running.headers_done && now - running.sent_at > request.answer_timeout)
@@ -276,6 +292,7 @@ HttpOutcome HttpExchange::run(const HttpRequest& request, const HttpReader& read
   }
   if (running.thrown) std::rethrow_exception(running.thrown);
   refuse_certificates(code, request);
+  running.outcome.sent = running.sent;
   // The rest of a body that nobody wants is no trouble.
   if (!running.headers_done || running.wanted) running.outcome.trouble = std::move(trouble);
   return std::move(running.outcome);

@@ -33,6 +33,7 @@ struct HttpReader {
 struct HttpOutcome {
   HttpAnswer answer;         // status 0 if there was none
   std::string trouble = {};  // empty: it ended in order
+  bool sent = false;         // the request went out: there was a connection
 };
 
 // A connection is used again by the next exchange with the same server.

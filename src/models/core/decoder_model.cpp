@@ -118,7 +118,6 @@ std::unique_ptr<Model> load_model(ops::Context& context, const FamilyRegistry& f
   const Family& family = family_of_directory(families, directory, json);
   nn::DecoderConfig config = read_config(family, json, where);
   std::vector<std::string> notes = cut_layers(config, options);
-  if (std::string changed = hub::pin_warning(directory); !changed.empty()) notes.push_back(std::move(changed));
   auto checkpoint = std::make_shared<hub::Checkpoint>(hub::Checkpoint::open(directory));
   LoadedWeights loaded = load_weights(context, config, family.weight_names, std::move(checkpoint), options);
   auto model = std::make_unique<DecoderModel>(std::move(config), std::move(loaded.weights));
