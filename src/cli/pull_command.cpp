@@ -107,9 +107,9 @@ std::string dry_run_text(const hub::PullRequest& request, const hub::PullResult&
     ++count;
   }
   const std::size_t here = result.files.size() - count;
-  return table.text(kColumns) + fmt::format("\n{} files, {}: {} here ({}), {} to fetch ({})\n{} at {}\n",
-                                            result.files.size(), bytes_text(bytes), here, bytes_text(bytes - to_fetch),
-                                            count, bytes_text(to_fetch), request.id,
+  return table.text(kColumns) + fmt::format("\n{} file{}, {}: {} here ({}), {} to fetch ({})\n{} at {}\n",
+                                            result.files.size(), result.files.size() == 1 ? "" : "s", bytes_text(bytes),
+                                            here, bytes_text(bytes - to_fetch), count, bytes_text(to_fetch), request.id,
                                             result.commit.empty() ? request.revision : "commit " + result.commit);
 }
 

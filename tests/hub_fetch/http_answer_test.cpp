@@ -35,6 +35,12 @@ TEST(HttpAnswer, WaitsThatServersAskFor) {
   EXPECT_EQ(wait_of({{"Retry-After", "Sun, 09 Sep 2001 01:47:10 GMT"}}), seconds(30));
   EXPECT_EQ(wait_of({{"Retry-After", "Sun, 09 Sep 2001 01:46:00 GMT"}}), seconds(0));
   EXPECT_EQ(wait_of({}), std::nullopt);
+  // A date is one of the server's clock, whatever ours says.
+  EXPECT_EQ(wait_of({{"Date", "Tue, 01 Jan 2019 00:00:00 GMT"}, {"Retry-After", "Tue, 01 Jan 2019 00:00:03 GMT"}}),
+            seconds(3));
+  EXPECT_EQ(wait_of({{"Date", "Wed, 01 Jan 1997 00:00:05 GMT"}, {"Retry-After", "Wed, 01 Jan 1997 00:00:03 GMT"}}),
+            seconds(0));
+  EXPECT_EQ(wait_of({{"Date", "today"}, {"Retry-After", "Sun, 09 Sep 2001 01:47:10 GMT"}}), seconds(30));
 }
 
 // No text of a server gives a negative wait or one that overflows.

@@ -369,7 +369,7 @@ TEST_F(PlainLayoutTest, MustBeAFolder) {
   write(model_ / "deep", "a file where a folder must be");
   EXPECT_THROW(bring(*plain(), weights_, "weights"), Error);
   fs::create_directories(model_ / "config.json");
-  EXPECT_EQ(plain()->state(config_, kCommit), State::missing);
+  EXPECT_THROW(plain()->state(config_, kCommit), Error) << "found before anything is fetched";
   EXPECT_THROW(bring(*plain(), config_, "{}"), Error);
   EXPECT_TRUE(fs::is_directory(model_ / "config.json"));
 }

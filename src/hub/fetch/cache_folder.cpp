@@ -24,7 +24,7 @@ constexpr std::uint64_t kHashedAtOnce = std::uint64_t{16} << 20;
 class CacheFolder : public SnapshotFolder {
  public:
   CacheFolder(const HubSettings& settings, const std::string& id)
-      : links_(settings.links), cache_(fs::absolute(settings.cache)) {
+      : links_(settings.links), cache_(tidy_path(settings.cache)) {
     require_repository_id(id);
     name_ = "models--" + id;
     if (const std::size_t slash = name_.find('/'); slash != name_.npos) name_.replace(slash, 1, "--");

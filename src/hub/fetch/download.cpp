@@ -60,7 +60,10 @@ class AnswerPlace {
     if (answer.status == 206) return asked_;
     if (asked_ > 0 && has_length && length == size_ - asked_) return asked_;
     if (length != size_) {
-      throw UselessAnswer{fmt::format("the server sends {} bytes, the listing says {}", length, size_)};
+      const std::string* type = answer.headers.find("content-type");
+      const bool page = type != nullptr && type->starts_with("text/html");
+      throw UselessAnswer{
+          fmt::format("the server sends {}{} bytes, the listing says {}", page ? "a web page of " : "", length, size_)};
     }
     return 0;
   }
@@ -205,7 +208,7 @@ class Download {
   // Waits before the next attempt, or gives up.
   void failed(const std::string& trouble, const HttpAnswer* answer) {
     if (++failures_ < http_.retry().tries) {
-      http_.wait_before_retry(failures_, answer);
+      http_.wait_before_retry(failures_, answer, name_ + ": " + trouble);
       return;
     }
     ErrorText text{.what = "the download did not come through",

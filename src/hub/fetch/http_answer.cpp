@@ -89,7 +89,11 @@ std::optional<std::chrono::seconds> asked_wait(const HttpHeaders& headers, std::
   if (const auto wait = seconds_of(trimmed(*later))) return std::chrono::seconds(*wait);
   const std::time_t date = curl_getdate(later->c_str(), nullptr);
   if (date < 0) return std::nullopt;
-  const std::int64_t seconds = std::int64_t{date} - std::int64_t{std::chrono::system_clock::to_time_t(now)};
+  // By the server's own clock, if it tells: ours may be wrong.
+  std::time_t then = std::chrono::system_clock::to_time_t(now);
+  if (const std::string* told = headers.find("date"))
+    if (const std::time_t time = curl_getdate(told->c_str(), nullptr); time >= 0) then = time;
+  const std::int64_t seconds = std::int64_t{date} - std::int64_t{then};
   return std::chrono::seconds(std::clamp<std::int64_t>(seconds, 0, std::int64_t{365} * 86400));
 }
 

@@ -132,14 +132,14 @@ HttpClient::BodyEnd HttpClient::get_body(const std::string& url, std::uint64_t f
       .answer = std::move(outcome.answer), .complete = outcome.trouble.empty(), .trouble = std::move(outcome.trouble)};
 }
 
-void HttpClient::wait_before_retry(int attempt, const HttpAnswer* answer) {
+void HttpClient::wait_before_retry(int attempt, const HttpAnswer* answer, const std::string& trouble) {
   using namespace std::chrono;
   const RetryPolicy& policy = retry();
   const std::string status = answer ? fmt::format("{}", answer->status) : "";
   milliseconds wait = policy.first_wait;
   for (int i = 1; i < attempt && wait < policy.longest_wait; ++i) wait *= 2;
   wait = std::min(wait, policy.longest_wait);
-  std::string why = answer ? "the hub answered " + status : state_->trouble;
+  std::string why = !trouble.empty() ? trouble : answer ? "the hub answered " + status : state_->trouble;
   const auto asked = answer ? asked_wait(answer->headers, system_clock::now()) : std::nullopt;
   if (asked) {
     const seconds time = *asked;

@@ -88,7 +88,8 @@ class HttpClient {
 
   // Sleeps before another try: the `attempt`th (1 …), or as long as the answer's ratelimit or Retry-After header wants
   // (+1 s). Throws Interrupted; Unreachable if the server wants longer than the policy's longest.
-  void wait_before_retry(int attempt, const HttpAnswer* answer);
+  // `trouble`: why, for the message; empty: the last attempt's own, or the answer's status.
+  void wait_before_retry(int attempt, const HttpAnswer* answer, const std::string& trouble = {});
 
   const RetryPolicy& retry() const;
 

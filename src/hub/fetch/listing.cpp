@@ -31,6 +31,19 @@ std::string quoted_from_server(std::string text) {
         .fix = "check HF_ENDPOINT; if it is right, tell the repository's owner"});
 }
 
+Json parse_answer(std::string_view text, const std::string& where) {
+  try {
+    return parse_json(text, where);
+  } catch (const Error& error) {
+    ErrorText words = error.text();
+    const std::size_t begin = std::min(text.find_first_not_of(" \r\n\t\xef\xbb\xbf"), text.size());
+    const bool page = begin < text.size() && text[begin] == '<';
+    words.fix = page ? "this is a web page: if the network has a login page, log in there first; else check HF_ENDPOINT"
+                     : "check HF_ENDPOINT: this does not look like a hub; if it is one, try again";
+    fail(std::move(words));
+  }
+}
+
 std::string safe_path(const Json& entry, const char* key, const std::string& where) {
   std::string path = required<std::string>(entry, key, where);
   if (const std::string reason = unsafe_name_reason(path); !reason.empty())
@@ -105,7 +118,7 @@ RemoteFile tree_entry(const std::string& path, const Json& entry) {
 }  // namespace
 
 ListingPage parse_listing_page(std::string_view text, const std::string& where) {
-  const Json json = parse_json(text, where);
+  const Json json = parse_answer(text, where);
   if (!json.is_array()) not_a_listing("not a list of files", where, "[…]", what_came(json));
   ListingPage page;
   for (const Json& entry : json) {
@@ -124,7 +137,7 @@ ListingPage parse_listing_page(std::string_view text, const std::string& where) 
 }
 
 RepositoryInfo parse_repository_info(std::string_view text, const std::string& where) {
-  const Json json = parse_json(text, where);
+  const Json json = parse_answer(text, where);
   if (!json.is_object()) not_a_listing("not the description of a repository", where, "{…}", what_came(json));
   RepositoryInfo info{.commit = required_hash(json, "sha", 40, where), .siblings = {}};
   if (!has_value(json, "siblings")) return info;

@@ -122,6 +122,12 @@ std::filesystem::path linked_folder(const std::filesystem::path& root, const std
 void make_folders_for(const std::filesystem::path& root, const std::filesystem::path& relative) {
   std::error_code error;
   std::filesystem::create_directories(root, error);
+  if (error == std::errc::not_a_directory || error == std::errc::file_exists)
+    fail({.what = "the folder cannot be made",
+          .where = root.string(),
+          .expected = "folders all the way",
+          .found = "a file in the place of one of them",
+          .fix = "move the file away, or name another folder (HF_HUB_CACHE, HF_HOME or --output-dir)"});
   if (error) cannot_write(root, error.value());
   std::filesystem::path folder = root;
   for (const std::filesystem::path& part : relative.parent_path()) {

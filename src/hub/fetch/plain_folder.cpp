@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
@@ -51,7 +52,7 @@ double seconds_of(const struct timespec& time) {
 class PlainFolder : public SnapshotFolder {
  public:
   PlainFolder(const fs::path& directory, const std::string& id, bool may_write, const fs::path& cache)
-      : root_(fs::absolute(directory)), cache_(id.empty() ? fs::path() : cache), may_write_(may_write) {
+      : root_(tidy_path(directory)), cache_(id.empty() ? fs::path() : cache), may_write_(may_write) {
     if (!id.empty()) require_repository_id(id);
     refs_ = "models--" + id;
     if (const std::size_t slash = refs_.find('/'); slash != refs_.npos) refs_.replace(slash, 1, "--");
@@ -100,6 +101,7 @@ class PlainFolder : public SnapshotFolder {
     const fs::path here = root_ / file.path;
     std::error_code error;
     if (!linked_folder(root_, file.path).empty()) return State::missing;  // will be refused
+    require_place(file.path);
     if (patched_.has(root_, file.path) && fs::exists(here, error)) return State::patched;
     struct stat info {};
     if (::stat(here.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return State::missing;
@@ -127,6 +129,7 @@ class PlainFolder : public SnapshotFolder {
 
   fs::path lock_file(const RemoteFile& file) override {
     prepare();
+    prepared(file.path);  // what lies in the way is found before a body is fetched
     return prepared(beside(file.path, file.path.substr(file.path.rfind('/') + 1) + ".lock"));
   }
 
@@ -155,6 +158,25 @@ class PlainFolder : public SnapshotFolder {
           .expected = "a folder",
           .found = "a link",
           .fix = "move it away, or name another --output-dir"});
+  }
+
+  // Throws if a folder lies where the file is to be, or a file where one of its folders is to be.
+  void require_place(const std::string& path) const {
+    const auto refuse = [&](const fs::path& where, const char* expected, const char* found) {
+      fail({.what = fmt::format("there is no place for the repository's file {}", path),
+            .where = where.string(),
+            .expected = expected,
+            .found = found,
+            .fix = "move it away, or name another --output-dir"});
+    };
+    struct stat info {};
+    if (::lstat((root_ / path).c_str(), &info) == 0) {
+      if (S_ISDIR(info.st_mode)) refuse(root_ / path, "a file", "a folder");
+    } else if (errno == ENOTDIR) {
+      fs::path above = root_ / path;
+      while (above != root_ && ::lstat(above.c_str(), &info) != 0) above = above.parent_path();
+      refuse(above, "a folder", "a file");
+    }
   }
 
   // In the folder that mirrors the file's own. A name with its ending may be too long where the file's is not.

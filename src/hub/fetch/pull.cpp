@@ -144,9 +144,12 @@ std::string_view pulled_status_name(PulledFile::Status status) {
   return "to fetch";
 }
 
-PullResult pull(const HubSettings& settings, const PullRequest& request, PullObserver& told,
+PullResult pull(const HubSettings& settings, const PullRequest& as_asked, PullObserver& told,
                 const HttpClient::Options& http) {
   SerialObserver observer(told);
+  PullRequest request = as_asked;
+  if (is_commit(request.revision))  // hubs and names on the disk have them in lower case
+    for (char& c : request.revision) c = c >= 'A' && c <= 'F' ? static_cast<char>(c + ('a' - 'A')) : c;
   HttpClient::Options options = http;
   if (!options.waiting) options.waiting = [&](const std::string& text) { observer.note(text); };
   require_repository_id(request.id);

@@ -15,10 +15,15 @@ namespace {
 namespace fs = std::filesystem;
 using Status = PulledFile::Status;
 
-constexpr std::uint64_t kSpaceLeftOver = std::uint64_t{16} << 20;  // folders, metadata, checkpoints of partial files
-
 // Sizes come from a server: a sum may not fit.
 std::uint64_t saturated_sum(std::uint64_t a, std::uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+
+// Folders, metadata, locks, the last block of each file.
+std::uint64_t space_beside(const PullPlan& plan) {
+  std::uint64_t files = 0;
+  for (const PullTask& task : plan.tasks) files += task.files.size();
+  return (std::uint64_t{256} << 10) + files * (std::uint64_t{12} << 10);
+}
 
 Status status_of(SnapshotFolder& folder, const RemoteFile& file, const std::string& commit, bool force) {
   switch (folder.state(file, commit)) {
@@ -89,9 +94,10 @@ PullPlan plan_pull(SnapshotFolder& folder, std::vector<RemoteFile> wanted, const
 
 void require_space(const PullPlan& plan, SnapshotFolder& folder, std::uint64_t free, const fs::path& where) {
   if (plan.bytes_to_store == 0) return;
-  if (saturated_sum(plan.bytes_to_store, kSpaceLeftOver) <= free) return;
+  const std::uint64_t beside = space_beside(plan);
+  if (saturated_sum(plan.bytes_to_store, beside) <= free) return;
   const std::uint64_t held = std::min(held_by_partial_files(plan, folder), plan.bytes_to_store);
-  const std::uint64_t needed = saturated_sum(plan.bytes_to_store - held, kSpaceLeftOver);
+  const std::uint64_t needed = saturated_sum(plan.bytes_to_store - held, beside);
   if (needed <= free) return;
   fail({.what = "not enough space for the files that are missing",
         .where = where.string(),

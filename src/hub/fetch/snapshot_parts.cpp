@@ -10,6 +10,13 @@
 
 namespace tilewright::hub {
 
+std::filesystem::path tidy_path(const std::filesystem::path& path) {
+  std::filesystem::path tidy;
+  for (const std::filesystem::path& part : std::filesystem::absolute(path))
+    if (!part.empty() && part != ".") tidy /= part;
+  return tidy;
+}
+
 void write_cache_tag(const std::filesystem::path& folder) {
   const std::filesystem::path tag = folder / "CACHEDIR.TAG";
   std::error_code ignored;

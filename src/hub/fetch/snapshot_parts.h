@@ -11,6 +11,9 @@
 
 namespace tilewright::hub {
 
+// Absolute, without "." parts and slashes at the end; ".." stays, since it may follow a link.
+std::filesystem::path tidy_path(const std::filesystem::path& path);
+
 // CACHEDIR.TAG, by which backup programs know what can be fetched again. Best effort.
 void write_cache_tag(const std::filesystem::path& folder);
 
