@@ -9,11 +9,14 @@
 
 #include "base/error.h"
 #include "cli/command_line.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "cli/model_options.h"
 #include "cli/patch_texts.h"
 #include "cli/shell_quote.h"
 #include "cli/usage.h"
 #include "engine/program.h"
+#include "hub/fetch/http_client.h"
 #include "hub/patch/auto_map.h"
 #include "hub/patch/patch.h"
 #include "port/built_in_families.h"
@@ -84,8 +87,17 @@ void run(const PatchFlags& flags) {
                             .force = flags.force};
   request.model = model_directory(flags, "patch");
   const Program program;
-  const hub::PatchResult result = hub::patch_model(request, port::built_in_families(program.families),
-                                                   report::tool_version(), hub::process_environment());
+  const std::atomic<bool>& interrupted = listen_for_interrupt();
+  hub::PatchResult result;
+  try {
+    result = hub::patch_model(request, port::built_in_families(program.families), report::tool_version(),
+                              hub::process_environment(), hub::stop_when(interrupted));
+  } catch (const hub::Interrupted&) {
+    fmt::print(stderr, "tilewright: interrupted; {}\n",
+               hub::left_unfinished(request.model) ? "the next patch or unpatch ends what an earlier one began"
+                                                   : "what was begun is taken back");
+    throw ExitCode{130};
+  }
   if (!flags.quiet) std::fputs(patch_text(result).c_str(), stderr);
   std::fputs((flags.format == "json" ? json_line(patch_result_json(result)) : export_line(result.path.string()) + "\n")
                  .c_str(),
@@ -128,7 +140,8 @@ void add_patch_command(CLI::App& app) {
   command.footer(
       "eval \"$(tilewright patch MODEL)\" sets $MODEL_PATH, the default MODEL of every command.\n"
       "`tilewright unpatch` takes a patch back; an overlay is simply deleted. docs/patching.md tells what is written.\n"
-      "Exit 0: patched (or it was already), or --status; 1: an error, nothing was changed; 2: wrong usage.");
+      "Exit 0: patched (or it was already), or --status; 1: an error, nothing was changed; 2: wrong usage; 130: "
+      "interrupted.");
   command.on_run([flags] { run(*flags); });
 }
 

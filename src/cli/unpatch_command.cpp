@@ -5,6 +5,8 @@
 #include <string>
 
 #include "cli/command_line.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "cli/model_options.h"
 #include "cli/patch_texts.h"
 #include "hub/patch/patch.h"
@@ -19,9 +21,11 @@ struct UnpatchFlags : ModelOptions {
 
 void run(const UnpatchFlags& flags) {
   const std::string model = model_directory(flags, "unpatch").string();
+  const std::atomic<bool>& interrupted = listen_for_interrupt();  // it is short: Ctrl-C lets it come to its end
   const hub::UnpatchResult result = hub::unpatch_model(model);
   if (!flags.quiet) std::fputs(unpatch_text(result, model).c_str(), stderr);
   if (flags.format == "json") std::fputs(json_line(unpatch_result_json(result, model)).c_str(), stdout);
+  if (interrupted) throw ExitCode{130};
 }
 
 }  // namespace
@@ -38,7 +42,7 @@ void add_unpatch_command(CLI::App& app) {
       "Originals come back as they were: bytes, modes, links as links. Files of yours stay; one that you changed "
       "after\n"
       "the patch is kept beside the original. Also restores what PyPTO-Gym left (*.pypto_orig, *.hf_orig).\n"
-      "Exit 0: restored, or it was not patched; 1: an error; 2: wrong usage.");
+      "Exit 0: restored, or it was not patched; 1: an error; 2: wrong usage; 130: restored, and interrupted.");
   command.on_run([flags] { run(*flags); });
 }
 

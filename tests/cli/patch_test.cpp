@@ -1,7 +1,10 @@
 // `patch` and `unpatch` as users run them: streams, exit codes, the line for the shell, the warning when loading.
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -121,6 +124,33 @@ TEST_F(PatchCommand, AModelOfAnotherNameRunsAsTheFamilyItIsPinnedTo) {
   EXPECT_EQ(run(ask).code, 1);
   ASSERT_EQ(run({"patch", path("m"), "--family", "qwen3"}).code, 0);
   EXPECT_EQ(run(ask).code, 0);
+}
+
+TEST_F(PatchCommand, CtrlCTakesBackWhatWasBegun) {
+  fs::create_directory(root / "src");
+  std::ofstream(root / "src/large") << "x";
+  fs::resize_file(root / "src/large", std::uintmax_t{256} << 20);  // takes longer to copy than to look for the copy
+  const fs::path begun = root / "m/.tilewright/new";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    freopen("/dev/null", "w", stdout);
+    freopen(path("err").c_str(), "w", stderr);
+    for (const auto& [name, value] : options.environment) setenv(name.c_str(), value.c_str(), 1);
+    const std::string program = TILEWRIGHT_BINARY_DIR "/tilewright";
+    execl(program.c_str(), program.c_str(), "patch", path("m").c_str(), "--copy", "x.bin=large", "--source-root",
+          path("src").c_str(), nullptr);
+    _exit(127);
+  }
+  for (int i = 0; i < 30'000 && !fs::exists(begun); ++i) usleep(1000);
+  kill(pid, SIGINT);
+  int status = 0;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 130) << status;
+  std::ifstream err(root / "err");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(err), {}),
+            "tilewright: interrupted; what was begun is taken back\n");
+  EXPECT_FALSE(fs::exists(root / "m/.tilewright"));
+  EXPECT_FALSE(fs::exists(root / "m/x.bin"));
 }
 
 }  // namespace

@@ -186,6 +186,41 @@ TEST(Patch, HostileDirectories) {
   EXPECT_EQ(patch(t).pin.files.size(), 1u);
 }
 
+TEST(Patch, NumbersThatOnlyPythonReadsStay) {
+  TemporaryModel t;
+  t.write("m/x.py", "class X: pass\n");
+  const std::string rest = ", \"time_step_limit\": [0.0, Infinity], \"a\": NaN, \"b\": 1e999}";
+  t.write("m/config.json", "{\"auto_map\": {\"AutoModel\": \"x.X\", \"AutoConfig\": \"o/r--y.Y\"}" + rest);
+  const PatchResult result = patch(t, {.family = "qwen3"});
+  EXPECT_EQ(t.read("m/config.json"), "{\"auto_map\": {\"AutoModel\": \"x.X\"}" + rest);
+  EXPECT_EQ(result.pin.files.count("x.py"), 1u);
+  t.write("m/x.py", "import os\n");
+  EXPECT_EQ(pin_differences(t.model()).size(), 1u);
+}
+
+TEST(Patch, WhatRootPatchedBelongsToTheModelsOwner) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  TemporaryModel t;
+  t.publish();
+  constexpr uid_t kOwner = 4321, kOther = 4322;
+  for (const char* name : {"", "config.json", "tokenizer_config.json", "sub"})
+    ASSERT_EQ(chown((t.model() / name).c_str(), kOwner, kOwner), 0);
+  ASSERT_EQ(chown((t.model() / "tokenizer.json").c_str(), kOther, kOther), 0);
+  const auto owner = [&](const fs::path& path) {
+    struct stat info {};
+    EXPECT_EQ(lstat((t.model() / path).c_str(), &info), 0) << path;
+    return info.st_uid;
+  };
+  patch(t, {.copy = {{"pkg/x.py", t.write("x.py", "x")}, {"tokenizer.json", t.write("y.json", "{\"y\": 1}")}}});
+  for (const char* name : {"config.json", "config.json.orig", "pkg", "pkg/x.py", ".tilewright", ".tilewright/pin.json",
+                           ".tilewright/patch.json"})
+    EXPECT_EQ(owner(name), kOwner) << name;
+  EXPECT_EQ(owner("tokenizer.json"), kOther);
+  unpatch_model(t.model());
+  EXPECT_EQ(owner("config.json"), kOwner);
+  EXPECT_EQ(owner("tokenizer.json"), kOther);
+}
+
 TEST(Patch, SnapshotsOfTheHubsCacheKeepTheirBlobs) {
   TemporaryModel t;
   t.write("hub/models--o--r/blobs/c1", "{\"model_type\": \"llama\", \"auto_map\": {\"A\": \"o/r--x.X\"}}");

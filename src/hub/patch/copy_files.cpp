@@ -30,6 +30,8 @@ void check_place(const fs::path& model, const std::string& destination) {
     at /= part;
     const fs::file_status status = fs::symlink_status(at, error);
     if (status.type() == fs::file_type::not_found) break;
+    if (status.type() == fs::file_type::none)
+      refuse_destination(destination, "the path cannot be followed", error.message());
     if (status.type() == fs::file_type::symlink)
       refuse_destination(destination, "a folder on the way is a link, which may lead out of the model", at.string());
     if (status.type() != fs::file_type::directory)
@@ -37,6 +39,8 @@ void check_place(const fs::path& model, const std::string& destination) {
   }
   const fs::path place = model / relative;
   const fs::file_status status = fs::symlink_status(place, error);
+  if (status.type() == fs::file_type::none)
+    refuse_destination(destination, "the place cannot be seen", error.message());
   if (status.type() == fs::file_type::directory)
     refuse_destination(destination, "this is an existing folder", place.string());
   if (status.type() == fs::file_type::symlink && fs::is_directory(place, error))

@@ -78,22 +78,29 @@ class ChangePlan {
   void stage() {
     folder_.make_folder(kTilewrightFolder);
     folder_.make_folder(kNewFolder);
+    folder_.own_like(kTilewrightFolder, "");
+    folder_.own_like(kNewFolder, "");
     for (const JournalFile& file : journal_.files) {
-      if (const auto copy = change_.copy.find(file.path); copy != change_.copy.end()) {
-        if (folder_.copy_new(file.from, copy->second) != file.sha256)
-          fail({.what = "the file changed while it was copied",
-                .where = copy->second.string(),
-                .expected = "",
-                .found = "",
-                .fix = "try again"});
-        continue;
-      }
-      const auto own = own_.find(file.path);
-      folder_.write_new(file.from, own != own_.end() ? own->second : change_.write.at(file.path), mode_of(file.path));
+      stage(file);
+      folder_.own_like(file.from, file.path);
     }
   }
 
  private:
+  void stage(const JournalFile& file) {
+    if (const auto copy = change_.copy.find(file.path); copy != change_.copy.end()) {
+      if (folder_.copy_new(file.from, copy->second) != file.sha256)
+        fail({.what = "the file changed while it was copied",
+              .where = copy->second.string(),
+              .expected = "",
+              .found = "",
+              .fix = "try again"});
+      return;
+    }
+    const auto own = own_.find(file.path);
+    folder_.write_new(file.from, own != own_.end() ? own->second : change_.write.at(file.path), mode_of(file.path));
+  }
+
   void require_allowed(const std::string& path) const {
     if (const std::string reason = unpatchable_reason(path); !reason.empty())
       refuse_path(path, "a patch may not write this file", reason);
@@ -340,7 +347,13 @@ Applied apply_change(const std::filesystem::path& directory, const DirectoryChan
     }
     throw;
   }
-  close_journal(folder);
+  try {
+    close_journal(folder);
+  } catch (const Error&) {
+    throw;
+  } catch (...) {  // too late to stop: it is in place
+    close_journal(folder);
+  }
   return applied;
 }
 

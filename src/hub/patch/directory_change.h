@@ -28,7 +28,8 @@ struct DirectoryChange {
   std::string overlay_of = {};  // of an overlay: the model's directory; no backups are made
 };
 
-// Called before each step that changes the disk; tests kill the process there.
+// Called before each step that changes the disk; tests kill the process there. What it throws ends the command as an
+// error does: what was begun is taken back.
 using StepHook = std::function<void(const std::string& step)>;
 
 // Held from the first look at a directory to the last change of it. The functions below take it themselves; who holds

@@ -118,8 +118,13 @@ bool can_apply(const ModelFolder& folder, const Journal& journal) {
 }
 
 void apply_steps(ModelFolder& folder, const Journal& journal) {
-  for (const std::string& path : journal.folders) folder.make_folder(path);
+  for (const std::string& path : journal.folders) {
+    const bool made = !is_there(folder, path);
+    folder.make_folder(path);
+    if (made) folder.own_like(path, "");
+  }
   folder.make_folder(kOldFolder);
+  folder.own_like(kOldFolder, "");
   for (const JournalFile& file : journal.files) apply_file(folder, file);
 }
 

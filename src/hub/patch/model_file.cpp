@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "hub/patch/auto_map.h"
+#include "hub/patch/json_edit.h"
 
 namespace tilewright::hub {
 namespace {
@@ -54,9 +55,9 @@ std::vector<std::string> named_modules(const std::filesystem::path& directory) {
   for (const char* name : kAutoMapFiles) {
     if (!is_model_file(directory / name)) continue;
     try {
-      const Json json = parse_json(read_model_text(directory / name), name);
-      if (!json.is_object() || !json.contains("auto_map")) continue;
-      for (std::string& module : modules_named_by(json["auto_map"])) out.push_back(std::move(module));
+      const auto auto_map = member_of(read_model_text(directory / name), "auto_map", name);
+      if (!auto_map) continue;
+      for (std::string& module : modules_named_by(*auto_map)) out.push_back(std::move(module));
     } catch (const Error&) {
     }
   }

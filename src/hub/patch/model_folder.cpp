@@ -152,6 +152,8 @@ EntryLook look_from(const struct stat& info) {
   look.device = info.st_dev;
   look.inode = info.st_ino;
   look.mode = info.st_mode & 07777;
+  look.user = info.st_uid;
+  look.group = info.st_gid;
   look.modified = {info.st_mtim.tv_sec, info.st_mtim.tv_nsec};
   return look;
 }
@@ -245,6 +247,18 @@ void ModelFolder::make_folder(const std::string& path) {
   flush_folder(place.folder.fd(), directory_ / path);
 }
 
+void ModelFolder::own_like(const std::string& path, const std::string& model_file) {
+  if (::geteuid() != 0) return;
+  EntryLook model = look_through(model_file);
+  if (model.kind != EntryKind::file) model = look_through(".");
+  const EntryLook now = look(path);
+  if (now.user == model.user && now.group == model.group) return;
+  const EntryPlace place = place_in(root_, directory_, path);
+  if (::fchownat(place.folder.fd(), place.name.c_str(), model.user, model.group, AT_SYMLINK_NOFOLLOW) != 0 &&
+      errno != EPERM && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)  // a file system without owners
+    model_error("cannot give the file to the model's owner", directory_ / path, errno);
+}
+
 void ModelFolder::write_new(const std::string& path, std::string_view contents, mode_t mode) {
   step("create " + path);
   const EntryPlace place = place_in(root_, directory_, path);
@@ -272,9 +286,9 @@ std::string ModelFolder::copy_new(const std::string& path, const std::filesystem
   const ModelHandle file(
       ::openat(place.folder.fd(), place.name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (file.fd() < 0) model_error("cannot write the file", directory_ / path, errno);
-  step("write " + path);
   Digest digest(Digest::Kind::sha256);
   read_parts(from.fd(), source, [&](std::string_view part) {
+    step("write " + path);
     digest.update(part);
     write_all(file.fd(), part, directory_ / path);
   });
@@ -320,6 +334,8 @@ void ModelFolder::copy_as(const std::string& from, const std::string& to, const 
     struct stat info {};
     if (::fstat(original.fd(), &info) != 0) model_error("cannot look at the file", directory_ / from, errno);
     const timespec times[] = {info.st_atim, info.st_mtim};
+    if (::fchown(copy.fd(), info.st_uid, info.st_gid) != 0 && errno != EPERM && errno != EINVAL)
+      model_error("cannot keep the original's owner", directory_ / scratch, errno);
     if (::futimens(copy.fd(), times) != 0) model_error("cannot keep the original's time", directory_ / scratch, errno);
     finish_file(copy.fd(), info.st_mode, directory_ / scratch);
   }

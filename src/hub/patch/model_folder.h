@@ -19,6 +19,8 @@ struct EntryLook {
   EntryKind kind = EntryKind::absent;
   std::uint64_t device = 0, inode = 0;
   mode_t mode = 0;
+  uid_t user = 0;
+  gid_t group = 0;
   std::pair<std::int64_t, std::int64_t> modified = {};  // seconds and nanoseconds
   bool same_file(const EntryLook& other) const {
     return kind != EntryKind::absent && other.kind != EntryKind::absent && device == other.device &&
@@ -47,8 +49,11 @@ class ModelFolder {
   void require_writable(const std::string& folder) const;  // "" is the directory itself
 
   void make_folder(const std::string& path);  // one that is there is left
+  // Root's new files and folders belong to whom the model belongs (this path, if there is a file, else the directory):
+  // else its owner could neither read nor take back what root patched.
+  void own_like(const std::string& path, const std::string& model_file);
   void write_new(const std::string& path, std::string_view contents, mode_t mode);
-  // Returns the SHA-256 of what was copied.
+  // Returns the SHA-256 of what was copied; a step for each part of it.
   std::string copy_new(const std::string& path, const std::filesystem::path& source);
   // A second name for what is under `from`; where links cannot be, a copy with mode and time, made under `scratch`
   // first. `to` must be free.

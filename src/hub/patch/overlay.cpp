@@ -201,7 +201,7 @@ void write_text(const fs::path& path, std::string_view text, mode_t mode) {
 // The path in overlay_of need not be UTF-8; it is shown to people and decides nothing.
 std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-std::string copy_file_to(const fs::path& path, const fs::path& source) {
+std::string copy_file_to(const fs::path& path, const fs::path& source, const std::function<void()>& step) {
   const int from = ::open(source.c_str(), O_RDONLY | O_CLOEXEC);
   struct Closed {
     int file;
@@ -222,6 +222,7 @@ std::string copy_file_to(const fs::path& path, const fs::path& source) {
             .found = std::strerror(errno),
             .fix = "check its permissions"});
     if (n == 0) break;
+    step();
     const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
     digest.update(bytes);
     file.write(bytes);
@@ -275,7 +276,8 @@ PatchRecord build_overlay(const fs::path& given_model, const fs::path& given_tar
     record.files.push_back({.path = path, .sha256 = sha256_of_text(text)});
   }
   for (const auto& [path, source] : change.copy)
-    record.files.push_back({.path = path, .sha256 = copy_file_to(real_place(path), source)});
+    record.files.push_back(
+        {.path = path, .sha256 = copy_file_to(real_place(path), source, [&] { step("copy a part of " + path); })});
   std::sort(record.files.begin(), record.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   for (const PatchedFile& file : record.files)
     if (const auto it = pin.files.find(file.path); it != pin.files.end()) it->second = file.sha256;

@@ -127,7 +127,7 @@ struct Workshop::State {
   const StepHook& hook;
   std::vector<fs::path> parents;  // that we made, the deepest last
   std::optional<FileLock> lock;
-  bool done = false;
+  bool made = false, done = false;
 
   void step(const std::string& what) const {
     if (hook) hook(what);
@@ -158,6 +158,7 @@ struct Workshop::State {
            .found = "",
            .fix = ours ? "wait for it" : "it is not what Tilewright leaves there: move it away"});
     }
+    made = true;
     step("lock the workshop");
     lock = FileLock::try_lock(workshop / kLock);
     if (!lock) fail({.what = "another command builds this overlay", .where = target.string(), .fix = "wait for it"});
@@ -171,6 +172,10 @@ struct Workshop::State {
   }
 
   void leave() {
+    // Stopped between two renames: the old one goes back before anything else.
+    std::error_code error;
+    if (!done && is_real_folder(workshop / kOld) && !is_there(target)) fs::rename(workshop / kOld, target, error);
+    if (error) return;
     remove_workshop(workshop);
     std::error_code ignored;
     if (!done)
@@ -189,6 +194,7 @@ Workshop::Workshop(const fs::path& target, const StepHook& hook)
     if (state_->lock) {
       state_->leave();
     } else {
+      if (state_->made) ::rmdir(state_->workshop.c_str());  // empty, or another command has it
       for (auto& made = state_->parents; !made.empty(); made.pop_back()) ::rmdir(made.back().c_str());
     }
     throw;
@@ -229,7 +235,10 @@ void Workshop::put_in_place(bool replace, bool exchange) {
   }
   state_->done = true;
   flush_folder(s.target.parent_path());
-  s.step("remove the old overlay");
+  try {
+    s.step("remove the old overlay");
+  } catch (...) {  // too late to stop: it is in place
+  }
 }
 
 }  // namespace tilewright::hub

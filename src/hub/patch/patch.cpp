@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "hub/fetch/http_client.h"
 #include "hub/patch/overlay.h"
 #include "hub/patch/patch_plan.h"
 
@@ -14,13 +15,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void require_writable(const fs::path& model) {
+void require_writable(const fs::path& model, const char* fix) {
   if (::access(model.c_str(), W_OK) == 0) return;
   fail({.what = "the directory cannot be written to",
         .where = model.string(),
         .expected = "",
         .found = std::strerror(errno),
-        .fix = "change its permissions, or leave it as it is and build an overlay: --output-dir DIR"});
+        .fix = fix});
 }
 
 // A damaged pin counts as none: patching writes a new one.
@@ -75,7 +76,7 @@ PatchResult patch_model(const PatchRequest& request, const Families& families, c
       result.nothing_to_do = true;
       list_files(*before, result);
     } else {
-      require_writable(model);
+      require_writable(model, "change its permissions, or leave it as it is and build an overlay: --output-dir DIR");
       const Applied applied = apply_change(model, plan.change, hook);
       list_files(applied.record, result);
       for (const std::string& file : applied.kept)
@@ -84,6 +85,14 @@ PatchResult patch_model(const PatchRequest& request, const Families& families, c
   }
   result.cleared = clear_module_cache(modules_cache(environment), used, result.notes);
   return result;
+}
+
+StepHook stop_when(const std::atomic<bool>& interrupted) {
+  return [&interrupted, stopped = false](const std::string&) mutable {
+    if (stopped || !interrupted) return;
+    stopped = true;
+    throw Interrupted{};
+  };
 }
 
 UnpatchResult unpatch_model(const fs::path& given, const StepHook& hook) {
@@ -104,7 +113,7 @@ UnpatchResult unpatch_model(const fs::path& given, const StepHook& hook) {
     result.nothing_to_do = true;
     return result;
   }
-  require_writable(model);
+  require_writable(model, "change its permissions");
   if (std::string done = recover_directory(model, hook); !done.empty()) result.notes.push_back(std::move(done));
   Reverted reverted = revert_change(model, hook);
   result.restored = std::move(reverted.restored);

@@ -1,6 +1,7 @@
 // `tilewright patch`: a model directory pinned to code that is here.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -45,6 +46,9 @@ struct PatchResult {
 // model without config.json …
 PatchResult patch_model(const PatchRequest& request, const Families& families, const std::string& version,
                         const Environment& environment, const StepHook& hook = {});
+
+// A step hook for Ctrl-C: throws Interrupted when the flag is set, once, so that taking back goes through.
+StepHook stop_when(const std::atomic<bool>& interrupted);
 
 struct PatchStatus {
   bool patched = false, pinned = false, overlay = false, unfinished = false;

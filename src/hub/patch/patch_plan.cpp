@@ -73,10 +73,9 @@ std::optional<std::string> family_pinned_before(const fs::path& model) {
 }
 
 std::string family_of(const fs::path& model, const PatchRequest& request, const Families& families,
-                      const Json& config) {
+                      const std::optional<Json>& model_type) {
   const std::string where = (model / "config.json").string();
-  std::string stated;
-  if (const auto it = config.find("model_type"); it != config.end() && it->is_string()) stated = it->get<std::string>();
+  const std::string stated = model_type && model_type->is_string() ? model_type->get<std::string>() : "";
   const std::vector<std::string> names = families.names();
   const bool built_in = std::find(names.begin(), names.end(), stated) != names.end();
   if (!request.family.empty()) {
@@ -96,7 +95,7 @@ std::string family_of(const fs::path& model, const PatchRequest& request, const 
     fail({.what = "the configuration names no family of models",
           .where = where,
           .expected = fmt::format("\"model_type\": one of {}", fmt::join(names, ", ")),
-          .found = config.contains("model_type") ? json_kind(config["model_type"]) : "no \"model_type\"",
+          .found = model_type ? json_kind(*model_type) : "no \"model_type\"",
           .fix = "name it with --family"});
   return family_or_fail(stated, where, families);
 }
@@ -159,10 +158,8 @@ PatchPlan plan_patch(const fs::path& model, const PatchRequest& request, const F
           .fix = "name the directory that `tilewright pull` printed"});
 
   const std::string config_name = (model / "config.json").string();
-  const Json config = parse_json(files.text("config.json"), config_name);
-  if (!config.is_object())
-    fail({.what = "not a JSON object", .where = config_name, .expected = "{…}", .found = json_kind(config), .fix = ""});
-  const std::string family = family_of(model, request, families, config);
+  const std::string family =
+      family_of(model, request, families, member_of(files.text("config.json"), "model_type", config_name));
 
   std::vector<std::string> modules;
   for (const char* name : kAutoMapFiles) {
