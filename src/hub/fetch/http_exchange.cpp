@@ -202,6 +202,7 @@ struct Transfer {
     set(CURLOPT_PATH_AS_IS, 1L);
     set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));  // a connection per worker is what is wanted
     set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_QUICK_EXIT, 1L);  // timeouts and interrupts do not wait for a name's resolution
     set(CURLOPT_ERRORBUFFER, static_cast<char*>(words));
     set(CURLOPT_USERAGENT, "tilewright/" TILEWRIGHT_VERSION);
     set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request.answer_timeout.count()));
@@ -243,10 +244,7 @@ struct Transfer {
     for (;;) {
       int transfers = 0, messages = 0;
       const CURLMcode state = curl_multi_perform(multi, &transfers);
-      if (request.interrupted && request.interrupted->load(std::memory_order_relaxed)) {
-        curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);  // does not wait for a name's resolution
-        throw Interrupted{};
-      }
+      if (request.interrupted && request.interrupted->load(std::memory_order_relaxed)) throw Interrupted{};
       if (state != CURLM_OK) return std::string("the transfer failed: ") + curl_multi_strerror(state);
       if (const CURLMsg* message = curl_multi_info_read(multi, &messages); message && message->msg == CURLMSG_DONE) {
         code = message->data.result;

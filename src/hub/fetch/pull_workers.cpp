@@ -23,6 +23,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kInterruptPoll = std::chrono::milliseconds(50);
+constexpr auto kSilentWait = std::chrono::milliseconds(300);
 constexpr auto kProgressInterval = std::chrono::milliseconds(30);  // faster than any bar is drawn
 
 Checksum checksum_of(const RemoteFile& file) {
@@ -63,8 +64,10 @@ class PullWorker {
 
   FileLock locked(const RemoteFile& file) {
     bool told = false;
+    const Clock::time_point began = Clock::now();
     return FileLock::lock(work_.folder.lock_file(file), [&] {
       if (stop_) throw Interrupted{};
+      if (Clock::now() - began < kSilentWait) return;  // for a small file there is nothing to say
       if (!told) work_.observer.note(fmt::format("another process is fetching {}, waiting", file.path));
       told = true;
     });
