@@ -52,6 +52,37 @@ TEST_F(LocalSnapshotTest, WeightsUnderOtherNamesAreNotNeededBesideAnIndex) {
   EXPECT_NE(find().reason.find("model-00001-of-00001.safetensors"), std::string::npos) << find().reason;
 }
 
+// Older clients keep no list of a repository's files.
+TEST_F(LocalSnapshotTest, WithoutAListTheWeightsMustBeThereAllTheSame) {
+  HubRepository repository = small_repository();
+  server.serve(repository);
+  const fs::path path = pull({.id = "org/model"}).path;
+  const auto missing = [&] {
+    const hub::LocalSnapshot found = find();
+    EXPECT_EQ(found.path.empty(), !found.reason.empty());
+    return found.reason;
+  };
+  fs::remove_all(root / "cache/models--org--model/trees");
+  EXPECT_EQ(missing(), "");
+  fs::remove(path / "config.json");
+  EXPECT_EQ(missing(), "incomplete: config.json is missing");
+  std::ofstream(path / "config.json") << "{}";
+  fs::remove(path / "model.safetensors");
+  EXPECT_EQ(missing(), "incomplete: model.safetensors is missing") << "those in folders are others";
+  std::ofstream(path / "weights.safetensors") << "x";
+  EXPECT_EQ(missing(), "");
+  std::ofstream(path / "model.safetensors.index.json")
+      << R"({"weight_map": {"a": "m-1.safetensors", "b": "m-2.safetensors", "c": "m-1.safetensors", "d": "../x", "e": 1}})";
+  std::ofstream(path / "m-1.safetensors") << "x";
+  EXPECT_EQ(missing(), "incomplete: m-2.safetensors is missing");
+  std::ofstream(path / "m-2.safetensors") << "x";
+  EXPECT_EQ(missing(), "");
+  for (const char* damaged : {"", "[]", "{}", R"({"weight_map": 3})"}) {
+    std::ofstream(path / "model.safetensors.index.json") << damaged;
+    EXPECT_EQ(missing(), "") << "who loads it says what is wrong";
+  }
+}
+
 TEST_F(LocalSnapshotTest, PatternsOfModelFilesBringWhatAModelNeeds) {
   server.serve(small_repository());
   pull({.id = "org/model", .allow = hub::model_file_patterns()});

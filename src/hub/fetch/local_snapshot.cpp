@@ -7,11 +7,13 @@
 #include <array>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "hub/fetch/names.h"
 
 namespace tilewright::hub {
@@ -86,6 +88,36 @@ bool model_needs(const std::string& path, bool has_index) {
          path.find('/') == std::string::npos;
 }
 
+// What loading would miss in a snapshot whose list older clients did not keep: they note revisions of snapshots that
+// have a configuration alone, too.
+std::vector<std::string> missing_without_list(const fs::path& snapshot) {
+  std::vector<std::string> missing;
+  const auto has = [&](const std::string& name) {
+    std::error_code error;
+    return fs::is_regular_file(snapshot / name, error);
+  };
+  if (!has("config.json")) missing.push_back("config.json");
+  if (has("model.safetensors")) return missing;
+  if (has("model.safetensors.index.json")) {
+    try {
+      const Json index = read_json_file(snapshot / "model.safetensors.index.json");
+      std::set<std::string> shards;
+      for (const Json& file : index.at("weight_map"))
+        if (file.is_string() && unsafe_name_reason(file.get<std::string>()).empty()) shards.insert(file);
+      for (const std::string& shard : shards)
+        if (!has(shard)) missing.push_back(shard);
+    } catch (const Json::exception&) {  // who loads it will say
+    } catch (const Error&) {
+    }
+    return missing;
+  }
+  std::error_code error;
+  for (fs::directory_iterator at(snapshot, error), end; !error && at != end; at.increment(error))
+    if (at->path().extension() == ".safetensors" && has(at->path().filename())) return missing;
+  missing.push_back("model.safetensors");
+  return missing;
+}
+
 std::string incomplete_reason(SnapshotFolder& folder, const std::string& commit) {
   const std::optional<std::vector<RemoteFile>> listing = read_tree_file(folder.tree_file(commit));
   std::vector<std::string> missing;
@@ -99,8 +131,7 @@ std::string incomplete_reason(SnapshotFolder& folder, const std::string& commit)
       }
     }
   } else {
-    std::error_code error;
-    if (!fs::exists(folder.path(commit) / "config.json", error)) missing.push_back("config.json");
+    missing = missing_without_list(folder.path(commit));
   }
   if (missing.empty()) return {};
   return fmt::format("incomplete: {} {} missing", some_names(missing), missing.size() == 1 ? "is" : "are");

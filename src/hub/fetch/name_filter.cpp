@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <utility>
+
+#include "hub/tokenizer/utf8.h"
 
 namespace tilewright::hub {
 namespace {
@@ -16,24 +17,10 @@ Characters characters_of_name(std::string_view text) {
   Characters out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const std::uint32_t lead = static_cast<unsigned char>(text[at]);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    std::uint32_t point = length == 1 ? lead : lead & (0x7fu >> length);
-    bool good = length != 0 && length <= text.size() - at;
-    for (std::size_t i = 1; good && i < length; ++i) {
-      const std::uint32_t next = static_cast<unsigned char>(text[at + i]);
-      good = (next & 0xc0) == 0x80;
-      point = point << 6 | (next & 0x3f);
-    }
-    if (length == 3) good = good && point >= 0x800 && (point < 0xd800 || point >= 0xe000);
-    if (length == 4) good = good && point >= 0x10000 && point <= 0x10ffff;
-    out += static_cast<char32_t>(good ? point : 0xdc00 + lead);
-    at += good ? length : 1;
+    const Utf8Step step = utf8_step(text.substr(at));
+    const bool good = step.kind == Utf8Kind::character;
+    out += good ? code_point_at(text, at).value : static_cast<char32_t>(0xdc00 + static_cast<unsigned char>(text[at]));
+    at += good ? static_cast<std::size_t>(step.bytes) : 1;
   }
   return out;
 }

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "hub/tokenizer/utf8.h"
 
 namespace tilewright::hub {
 namespace {
@@ -17,30 +18,6 @@ bool only_lower_hex(std::string_view text) {
 
 bool has_control_character(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 32 || c == 127; });
-}
-
-bool is_utf8_name(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(at);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    if (length == 0 || length > text.size() - at) return false;
-    unsigned point = length == 1 ? lead : lead & (0x7fu >> length);
-    for (std::size_t i = 1; i < length; ++i) {
-      if ((byte(at + i) & 0xc0) != 0x80) return false;
-      point = point << 6 | (byte(at + i) & 0x3f);
-    }
-    if ((length == 3 && (point < 0x800 || (point >= 0xd800 && point < 0xe000))) ||
-        (length == 4 && (point < 0x10000 || point > 0x10ffff)))
-      return false;
-    at += length;
-  }
-  return true;
 }
 
 // Printable, whatever is in it, and not longer than a line.
@@ -84,7 +61,7 @@ std::string revision_reason(std::string_view revision) {
   if (revision.find_first_of(" ~^:?*[\\") != revision.npos) return "has one of the characters ' ~^:?*[\\'";
   if (revision.find("..") != revision.npos || revision.find("@{") != revision.npos) return "has \"..\" or \"@{\" in it";
   if (revision.back() == '.') return "ends in '.'";
-  if (!is_utf8_name(revision)) return "is not UTF-8";
+  if (!is_valid_utf8(revision)) return "is not UTF-8";
   if (revision.size() > 1000) return "is longer than 1000 bytes";
   return first_part_reason(revision, [](std::string_view part) -> std::string {
     if (part.empty()) return "has an empty part";
@@ -128,7 +105,7 @@ std::string unsafe_name_reason(std::string_view path) {
   if (path.front() == '/') return "is absolute";
   if (path.find('\\') != path.npos) return "has a backslash";
   if (has_control_character(path)) return "has control characters";
-  if (!is_utf8_name(path)) return "is not UTF-8";
+  if (!is_valid_utf8(path)) return "is not UTF-8";
   if (path.size() > 3000) return "is longer than 3000 bytes";  // with a folder before it, more is no path any more
   return first_part_reason(path, [](std::string_view part) -> std::string {
     if (part.empty()) return "has an empty part";
