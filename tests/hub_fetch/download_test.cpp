@@ -16,6 +16,9 @@ struct Trouble {
   std::string name;
   std::uint64_t held = 0;  // by an earlier run
   std::vector<Rule> rules = {};
+  std::uint64_t most_bytes =
+      0;                     // that the server may have to send; 0: any number. The sum would put other faults right
+  std::size_t requests = 0;  // 0: any number
 };
 
 class DownloadTest : public PullFixture {
@@ -68,6 +71,7 @@ Rule body_rule(Rule rule) {
 
 TEST_F(DownloadTest, ComesThroughWhateverTheServerDoes) {
   const std::uint64_t some = 3'000'000;  // over a checkpoint of the partial file
+  const std::uint64_t earlier = std::uint64_t{0} - 1000;
   const std::vector<Trouble> troubles = {
       {.name = "none"},
       {.name = "resumed", .held = some},
@@ -82,7 +86,21 @@ TEST_F(DownloadTest, ComesThroughWhateverTheServerDoes) {
       {.name = "slice with 200 that does not say where",
        .held = some,
        .rules = {{.headers = {{"Content-Range", ""}}, .slice_with_200 = true}}},
-      {.name = "another place", .held = some, .rules = {{.shift_range = 1000}}},
+      {.name = "another place", .held = some, .rules = {{.shift_range = 1000}}, .most_bytes = 2 * kMade - some - 1000},
+      {.name = "an earlier place",
+       .held = some,
+       .rules = {{.shift_range = earlier}},
+       .most_bytes = kMade - some + 1000,
+       .requests = 2},
+      {.name = "an earlier place with 200",
+       .held = some,
+       .rules = {{.slice_with_200 = true, .shift_range = earlier}},
+       .most_bytes = kMade - some + 1000,
+       .requests = 2},
+      {.name = "a place in another file",
+       .held = some,
+       .rules = {{.headers = {{"Content-Range", "bytes 3000000-4999999/6000000"}}}},
+       .requests = 2},
       {.name = "always another place", .held = some, .rules = {{.times = 2, .shift_range = 1000}}},
       {.name = "another place that is not told",
        .held = some,
@@ -117,6 +135,12 @@ TEST_F(DownloadTest, ComesThroughWhateverTheServerDoes) {
     EXPECT_TRUE(bytes_of_file(root / "w") == right);
     EXPECT_FALSE(std::filesystem::exists(partial_path()));
     EXPECT_EQ(held, kMade);
+    if (trouble.most_bytes > 0) {
+      EXPECT_LE(server.body_bytes_sent("/resolve/"), trouble.most_bytes);
+    }
+    if (trouble.requests > 0) {
+      EXPECT_EQ(body_requests(), trouble.requests);
+    }
     if (trouble.held == kMade) {
       EXPECT_EQ(body_requests(), 0u);
     }
