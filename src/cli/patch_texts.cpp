@@ -56,14 +56,16 @@ std::string status_text(const hub::PatchStatus& status, const std::string& model
   std::string out;
   if (status.unfinished)
     out += "a command was interrupted here: the next patch or unpatch finishes or undoes what it began\n";
-  if (!status.patched && !status.pinned) out += fmt::format("not patched: {}\n", shown(model));
+  add_lines(out, "damaged", status.damaged);
+  if (!status.patched && !status.pinned && status.damaged.empty())
+    out += fmt::format("not patched: {}\n", shown(model));
   if (status.overlay) out += "this is an overlay of another directory\n";
   for (const hub::PatchedFile& file : status.changed) add_lines(out, "changed", std::vector{file.path});
   for (const hub::PatchedFile& file : status.added) add_lines(out, "added", std::vector{file.path});
   if (status.pinned) out += fmt::format("{:<11}{}\n", "pinned to", pinned_to(status.pin));
   for (const hub::PinDifference& d : status.differences)
     out += fmt::format("{:<11}{} ({})\n", "differs", shown(d.file), hub::pin_difference_name(d.kind));
-  if (status.pinned && status.differences.empty()) out += "all files are as pinned\n";
+  if (status.pinned && status.differences.empty() && status.damaged.empty()) out += "all files are as pinned\n";
   for (const std::string& file : status.foreign)
     out += fmt::format("{:<11}{} (PyPTO-Gym patched it; unpatch restores the publisher's)\n", "backup of", shown(file));
   return out;
@@ -104,7 +106,8 @@ Json patch_status_json(const hub::PatchStatus& status, const std::string& model)
           {"changed", paths(status.changed)},
           {"added", paths(status.added)},
           {"differences", std::move(differences)},
-          {"foreign_backups", status.foreign}};
+          {"foreign_backups", status.foreign},
+          {"damaged", status.damaged}};
 }
 
 Json unpatch_result_json(const hub::UnpatchResult& result, const std::string& model) {

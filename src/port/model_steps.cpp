@@ -60,7 +60,7 @@ bool still_stands(const fs::path& overlay, const fs::path& model) {
       if (name != hub::kTilewrightFolder && name.extension() != ".orig" && !fs::exists(overlay / name)) return false;
     }
     // The overlay's own check: of its links, and of its copies.
-    return status.differences.empty();
+    return status.differences.empty() && status.damaged.empty();
   } catch (const Error&) {
   } catch (const fs::filesystem_error&) {
   }

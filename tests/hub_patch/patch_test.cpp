@@ -296,6 +296,36 @@ TEST(Patch, StatusWritesNothing) {
   EXPECT_EQ(tree(t.root()), before);
 }
 
+TEST(Patch, StatusTellsWhatIsDamagedAndTheRest) {
+  TemporaryModel t;
+  t.publish();
+  patch(t, {.copy = {{"x.py", t.write("x.py", "x")}}});
+  const std::string record = t.read("m/.tilewright/patch.json"), pin = t.read("m/.tilewright/pin.json");
+  t.write("m/x.py", "edited");
+  for (const char* damage : {"", "{", "[]", "{\"format\": 1}"}) {
+    t.write("m/.tilewright/pin.json", damage);
+    PatchStatus status = patch_status(t.model());
+    EXPECT_EQ(status.damaged.size(), 1u) << damage;
+    EXPECT_EQ(status.damaged.at(0).find('\n'), std::string::npos);
+    EXPECT_EQ(status.added.size(), 1u);
+    ASSERT_EQ(status.differences.size(), 1u);
+    EXPECT_EQ(status.differences[0].file, "x.py");
+    t.write("m/.tilewright/pin.json", pin);
+    t.write("m/.tilewright/patch.json", damage);
+    const auto before = tree(t.root());
+    status = patch_status(t.model());
+    EXPECT_EQ(status.damaged.size(), 1u) << damage;
+    EXPECT_TRUE(status.pinned);
+    EXPECT_EQ(status.differences.size(), 1u);
+    EXPECT_NE(error_of([&] { unpatch_model(t.model()); }).find("remove .tilewright"), std::string::npos);
+    EXPECT_EQ(tree(t.root()), before);
+    t.write("m/.tilewright/patch.json", record);
+  }
+  fs::remove_all(t.model() / ".tilewright");
+  fs::create_directory_symlink(t.root(), t.model() / ".tilewright");
+  EXPECT_EQ(patch_status(t.model()).damaged.size(), 1u);
+}
+
 TEST(Patch, KilledAnywhereTheNextCommandEndsIt) {
   TemporaryModel t;
   t.publish();

@@ -84,7 +84,12 @@ Json journal_json(const Journal& journal) {
 }
 
 Journal parse_journal(std::string_view text, const std::string& where) {
-  const Json json = parse_json(text, where);
+  Json json;
+  try {
+    json = parse_json(text, where);
+  } catch (const Error&) {
+    damaged_journal(where, "JSON", text.empty() ? "an empty file" : "something else");
+  }
   if (const std::string format = journal_text(json, "format", where); format != kJournalFormat)
     damaged_journal(where, std::string("format ") + kJournalFormat, "\"" + format + "\"");
   const std::string action = journal_text(json, "action", where);

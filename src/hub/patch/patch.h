@@ -56,6 +56,7 @@ struct PatchStatus {
   std::vector<PatchedFile> changed, added;
   std::vector<PinDifference> differences;  // from the pin, and of copied files that it does not name
   std::vector<std::string> foreign;        // files with PyPTO-Gym's backups
+  std::vector<std::string> damaged;        // what cannot be read of .tilewright, one line each
 };
 PatchStatus patch_status(const std::filesystem::path& model);  // writes nothing
 // Of that, what the record alone says: patched, overlay, changed, added.

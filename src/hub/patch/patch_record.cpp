@@ -88,7 +88,12 @@ Json patch_record_json(const PatchRecord& record) {
 }
 
 PatchRecord parse_patch_record(std::string_view text, const std::string& where) {
-  const Json json = parse_json(text, where);
+  Json json;
+  try {
+    json = parse_json(text, where);
+  } catch (const Error&) {
+    damaged_record(where, "JSON", text.empty() ? "an empty file" : "something else");
+  }
   if (const std::string format = text_member(json, "format", where); format != kRecordFormat)
     damaged_record(where, std::string("format ") + kRecordFormat, "\"" + format + "\"");
   PatchRecord record;

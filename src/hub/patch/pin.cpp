@@ -95,7 +95,13 @@ std::optional<Pin> read_pin(const fs::path& directory) {
   if (type == fs::file_type::none && error == std::errc::not_a_directory) return std::nullopt;
   if (type != fs::file_type::regular)
     damaged_pin(file, type == fs::file_type::none ? error.message() : "no regular file");
-  const Json json = parse_json(read_text_file(file, kLargestPin), file.string());
+  const std::string content = read_text_file(file, kLargestPin);
+  Json json;
+  try {
+    json = parse_json(content, file.string());
+  } catch (const Error&) {
+    damaged_pin(file, content.empty() ? "an empty file" : "no JSON");
+  }
   const auto text = [&](const char* key) {
     const auto it = json.find(key);
     if (it == json.end() || !it->is_string()) damaged_pin(file, fmt::format("no text under \"{}\"", key));
