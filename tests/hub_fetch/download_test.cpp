@@ -80,7 +80,7 @@ TEST_F(DownloadTest, ComesThroughWhateverTheServerDoes) {
       {.name = "reset at once", .rules = {{.drop_after = 0}}},
       {.name = "early end", .held = some, .rules = {{.drop_after = 100'000, .close_early = true}}},
       {.name = "resets forever, with progress", .rules = {{.times = -1, .drop_after = 400'000}}},
-      {.name = "no Range", .held = some, .rules = {{.times = -1, .ignore_range = true}}},
+      {.name = "no Range", .held = some, .rules = {{.times = -1, .ignore_range = true}}, .most_bytes = kMade},
       {.name = "no Range, and a reset", .held = some, .rules = {{.drop_after = 4'000'000, .ignore_range = true}}},
       {.name = "slice with 200", .held = some, .rules = {{.times = -1, .slice_with_200 = true}}},
       {.name = "slice with 200 that does not say where",
@@ -101,7 +101,7 @@ TEST_F(DownloadTest, ComesThroughWhateverTheServerDoes) {
        .held = some,
        .rules = {{.headers = {{"Content-Range", "bytes 3000000-4999999/6000000"}}}},
        .requests = 2},
-      {.name = "always another place", .held = some, .rules = {{.times = 2, .shift_range = 1000}}},
+      {.name = "always another place", .held = some, .rules = {{.times = -1, .shift_range = 1000}}},
       {.name = "another place that is not told",
        .held = some,
        .rules = {{.headers = {{"Content-Range", ""}}, .shift_range = 1000}}},
@@ -122,6 +122,8 @@ TEST_F(DownloadTest, ComesThroughWhateverTheServerDoes) {
       {.name = "a page instead, of no length", .rules = {{.body = "<html>log in</html>", .no_length = true}}},
       {.name = "wrong byte in the first of two pieces", .rules = {{.drop_after = 100'000, .flip_byte = 17}}},
       {.name = "wrong byte behind what was held", .held = some, .rules = {{.flip_byte = some + 1}}},
+      {.name = "a wrong byte, then resets with progress",
+       .rules = {{.drop_after = 100'000, .flip_byte = 17}, {}, {.times = -1, .drop_after = 600'000}}},
       {.name = "more than the file has", .rules = {{.body = right + "more", .no_length = true}}},
   };
   for (const Trouble& trouble : troubles) {
@@ -186,6 +188,25 @@ TEST_F(DownloadTest, BytesOfAnUnknownOriginAreFetchedAgainIfTheyAreWrong) {
   EXPECT_TRUE(bytes_of_file(root / "w") == right);
 }
 
+// Killed before the sum was compared.
+TEST_F(DownloadTest, WrongBytesThatAnEarlierRunLeftAreFetchedAgain) {
+  std::string wrong = right;
+  wrong[10] ^= 1;
+  { hub::PartialFile(partial_path(), checksum).append(std::as_bytes(std::span(wrong))); }
+  run();
+  EXPECT_TRUE(bytes_of_file(root / "w") == right);
+  EXPECT_EQ(server.body_bytes_sent("/resolve/"), kMade);
+}
+
+TEST_F(DownloadTest, ARangeThatTheServerDoesNotHaveIsNotAskedForAgain) {
+  hold(3'000'000);
+  server.add_rule(body_rule({.status = 416}));
+  run();
+  ASSERT_EQ(body_requests(), 2u);
+  EXPECT_EQ(server.requests()[0].headers.count("range"), 1u);
+  EXPECT_EQ(server.requests()[1].headers.count("range"), 0u);
+}
+
 TEST_F(DownloadTest, DamageToAPartialFileIsFoundBeforeItIsUsed) {
   hold(4'500'000);
   {
@@ -213,6 +234,8 @@ TEST_F(DownloadTest, GivesUpAfterTheTriesOfItsPolicy) {
     EXPECT_NE(run_error().find("w.safetensors"), std::string::npos) << run_error();
     EXPECT_FALSE(std::filesystem::exists(root / "w"));
   }
+  server.stop();
+  EXPECT_THROW(run(), hub::Unreachable);
 }
 
 TEST_F(DownloadTest, AFileThatIsGoneIsNoMatterOfMoreTries) {
