@@ -110,10 +110,13 @@ TEST_F(PartialFileTest, AKillCostsAtMostOneCheckpoint) {
 TEST_F(PartialFileTest, AnOrderlyEndCostsNothing) {
   const std::string text = random_text(kStep + 777, 4);
   const Checksum checksum = checksum_of_text(text);
+  std::size_t held = 0;
   for (const std::size_t end : {std::size_t{5}, std::size_t{5}, kStep - 1, kStep, kStep + 3, text.size()}) {
     PartialFile partial(path_, checksum);
+    EXPECT_EQ(partial.size(), held);
     append_text(partial, std::string_view(text).substr(partial.size(), end - partial.size()));
     EXPECT_EQ(partial.size(), end);
+    held = end;
   }
   const PartialFile whole(path_, checksum);
   EXPECT_TRUE(whole.is_right());
@@ -275,6 +278,19 @@ TEST_F(PartialFileTest, AFullDiskIsAnErrorAndWhatCameIsKept) {
   append_text(partial, text);
   EXPECT_THROW(partial.publish(folder_ / "missing" / "x"), Error);
   EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
+TEST_F(PartialFileTest, WhatAnotherProgramChangedIsNotPublished) {
+  const std::string text = random_text(5000, 15);
+  const Checksum checksum = checksum_of_text(text);
+  PartialFile first(path_, checksum);
+  append_text(first, text);
+  const PartialFile second(path_, checksum);
+  std::fstream(path_, std::ios::in | std::ios::out | std::ios::binary).put(static_cast<char>(text[0] ^ 1));
+  EXPECT_TRUE(first.is_right());
+  EXPECT_THROW(first.publish(final_), Error);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    EXPECT_TRUE(entry.path().filename().string().starts_with("x.incomplete")) << entry.path();
 }
 
 // On file systems whose locks lock nothing, two processes have the same file open.

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "hub/fetch/listing.h"
 #include "hub/fetch/pull_plan.h"
 #include "hub_fetch/pull_fixture.h"
 
@@ -140,6 +141,7 @@ TEST_P(PullTest, FetchesAgainIfForced) {
   request.force = true;
   const hub::PullResult result = pull(request);
   EXPECT_EQ(body_requests(), 5u);
+  EXPECT_EQ(requests_of("/tree/"), 1u);  // the kept list may be the trouble
   expect_whole(repository, result.path);
   EXPECT_EQ(status_of(result, "config.json"), Status::fetched);
 }
@@ -287,6 +289,29 @@ TEST_P(PullTest, WithoutAListWhatIsHereIsTakenWithANote) {
   EXPECT_NE(told.notes.find("no list"), std::string::npos) << told.notes;
 }
 
+TEST_P(PullTest, AKeptListThatLacksAFileIsAskedForAnew) {
+  server.serve(repository);
+  const hub::PullResult first = pull(request);
+  const fs::path kept = (GetParam() ? root / "model/.cache/huggingface" : root / "cache/models--org--model") / "trees" /
+                        (first.commit + ".json");
+  std::optional<std::vector<hub::RemoteFile>> files = hub::read_tree_file(kept);
+  ASSERT_TRUE(files);
+  std::erase_if(*files, [](const hub::RemoteFile& file) { return file.path == "tokenizer.json"; });
+  hub::write_tree_file(kept, *files);
+  fs::remove(first.path / "tokenizer.json");
+  expect_whole(repository, pull(request).path);
+  EXPECT_EQ(hub::read_tree_file(kept).value().size(), repository.files.size());
+}
+
+// Nothing but the hash tells the two apart.
+TEST_P(PullTest, ANewCommitMayChangeAFileAndNotItsSize) {
+  server.serve(repository);
+  pull(request);
+  repository.files[0].bytes.back() = ' ';
+  server.serve(repository);
+  expect_whole(repository, pull(request).path);
+}
+
 TEST_P(PullTest, TakesANewCommitOfTheSameBranch) {
   server.serve(repository);
   pull(request);
@@ -322,7 +347,7 @@ TEST_F(PullFixture, WhatPartialFilesHoldNeedsNoSpace) {
   const hub::PullPlan plan = hub::plan_pull(*folder, {file}, commit, {.copies_files = true}, [] {});
   EXPECT_EQ(plan.bytes_to_fetch, 50'000'000u);
   EXPECT_THROW(hub::require_space(plan, *folder, 50'000'000, root), Error);  // some is left over
-  EXPECT_NO_THROW(hub::require_space(plan, *folder, 51'000'000, root));  // but not much
+  EXPECT_NO_THROW(hub::require_space(plan, *folder, 51'000'000, root));      // but not much
   EXPECT_THROW(hub::require_space(plan, *folder, 40'000'000, root), Error);
   fs::create_directories(folder->partial_file(file).parent_path());
   std::ofstream(folder->partial_file(file)) << std::string(30'000'000, 'x');

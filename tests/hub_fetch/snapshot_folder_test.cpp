@@ -235,6 +235,7 @@ TEST_F(PlainLayoutTest, IsThatOfTheReference) {
             kept_ / "download/deep" / ("SRi8Wj6xQ6stkzPD2-oZfsD06BU=." + weights_.sha256 + ".incomplete"));
   EXPECT_EQ(folder->state(weights_, kCommit), State::present);
   EXPECT_TRUE(folder->has_content(weights_));
+  EXPECT_FALSE(folder->has_content(remote_file(weights_.path, "WEIGHTS", true))) << "of the same size";
   EXPECT_FALSE(folder->has_content(config_));
   EXPECT_EQ(folder->known_commit("main"), std::nullopt);
   folder->note_revision("main", kCommit);
@@ -294,7 +295,9 @@ TEST_F(PlainLayoutTest, MetadataIsBelievedWhileItIsYounger) {
   write(file, "[]");  // same size, other content: only the times tell
   changed_at(0.9);
   EXPECT_EQ(plain()->state(config_, kCommit), State::present);
+  EXPECT_TRUE(plain()->has_content(config_));
   changed_at(1.1);
+  EXPECT_FALSE(plain()->has_content(config_));
   EXPECT_EQ(plain()->state(config_, kCommit), State::missing);
   write(file, "{}");
   changed_at(100);
