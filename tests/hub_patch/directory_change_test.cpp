@@ -348,6 +348,23 @@ TEST_F(DirectoryChanges, AForeignFileInTheWayOfRecoveryStays) {
   EXPECT_FALSE(fs::exists(model / ".tilewright"));
 }
 
+TEST_F(DirectoryChanges, AFileMadeSinceWhereACopyWasToGoStays) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    apply_change(model, copying("new.py"), [](const std::string& step) {
+      if (step.ends_with(" to new.py")) ::_exit(0);
+    });
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+  put_file(model / "new.py", "made since");
+  EXPECT_NE(recover_directory(model).find("took back"), std::string::npos);
+  EXPECT_EQ(text("new.py"), "made since");
+  EXPECT_FALSE(fs::exists(model / ".tilewright"));
+}
+
 TEST_F(DirectoryChanges, OneCommandAtATime) {
   const Tree before = tree();
   std::vector<std::thread> threads;

@@ -80,6 +80,17 @@ TEST(Pin, WeightsAreNotHashedAtEveryLoad) {
   EXPECT_EQ(pin_warning(t.model()), "");
 }
 
+TEST(Pin, NamesThatAreNoTextAreLeftOut) {
+  TemporaryModel t;
+  t.publish();
+  t.write("m/\xFF.safetensors.index.json", "{}");
+  t.write("m/additional_chat_templates/\xFE.jinja", "x");
+  const std::vector<std::string> names = pinned_names(t.model());
+  EXPECT_EQ(names, (std::vector<std::string>{"config.json", "tokenizer.json", "tokenizer_config.json"}));
+  patch_model({.model = t.model()}, three_families(), "1", t.environment());
+  EXPECT_EQ(pin_differences(t.model()).size(), 0u);
+}
+
 TEST(Pin, ADamagedOneIsAWarningAndNeverACrash) {
   TemporaryModel t;
   const std::string hash(64, 'a');

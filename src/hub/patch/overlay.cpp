@@ -1,18 +1,18 @@
 #include "hub/patch/overlay.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <set>
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "hub/patch/change_journal.h"
+#include "hub/patch/model_folder.h"
 #include "hub/patch/overlay_swap.h"
 
 namespace tilewright::hub {
@@ -152,84 +152,13 @@ void require_links_outside(const std::vector<OverlayEntry>& entries, const fs::p
   }
 }
 
-class RealFile {
- public:
-  RealFile(const fs::path& path, mode_t mode) : path_(path), mode_(mode) {
-    file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file_ < 0) complain();
-  }
-  ~RealFile() { ::close(file_); }
-  RealFile(const RealFile&) = delete;
-  RealFile& operator=(const RealFile&) = delete;
-  void write(std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t n = ::write(file_, bytes.data(), bytes.size());
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) complain();
-      bytes.remove_prefix(static_cast<std::size_t>(n));
-    }
-  }
-  void end() {
-    if (::fchmod(file_, mode_) != 0 || ::fsync(file_) != 0) complain();
-  }
-
- private:
-  [[noreturn]] void complain() const {
-    const int error = errno;
-    fail({.what = "a file of the overlay cannot be written",
-          .where = path_.string(),
-          .expected = "",
-          .found = std::strerror(error),
-          .fix = error == ENOSPC ? "free disk space" : ""});
-  }
-  fs::path path_;
-  mode_t mode_;
-  int file_;
-};
-
 mode_t mode_of(const fs::path& file) {
   struct stat info {};
   return ::stat(file.c_str(), &info) == 0 ? info.st_mode & 07777 : 0644;
 }
 
-void write_text(const fs::path& path, std::string_view text, mode_t mode) {
-  RealFile file(path, mode);
-  file.write(text);
-  file.end();
-}
-
 // The path in overlay_of need not be UTF-8; it is shown to people and decides nothing.
 std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
-std::string copy_file_to(const fs::path& path, const fs::path& source, const std::function<void()>& step) {
-  const int from = ::open(source.c_str(), O_RDONLY | O_CLOEXEC);
-  struct Closed {
-    int file;
-    ~Closed() {
-      if (file >= 0) ::close(file);
-    }
-  } closed{from};
-  Digest digest(Digest::Kind::sha256);
-  RealFile file(path, mode_of(source));
-  std::array<char, 1 << 16> buffer;
-  for (;;) {
-    const ssize_t n = from < 0 ? -1 : ::read(from, buffer.data(), buffer.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0)
-      fail({.what = "the file to copy cannot be read",
-            .where = source.string(),
-            .expected = "",
-            .found = std::strerror(errno),
-            .fix = "check its permissions"});
-    if (n == 0) break;
-    step();
-    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(n));
-    digest.update(bytes);
-    file.write(bytes);
-  }
-  file.end();
-  return digest.hex();
-}
 
 void make_links(const std::vector<OverlayEntry>& entries, const fs::path& folder) {
   const auto complain = [&](const fs::path& place) {
@@ -265,24 +194,26 @@ PatchRecord build_overlay(const fs::path& given_model, const fs::path& given_tar
   make_links(entries, folder);
   PatchRecord record{.overlay_of = model.string()};
   Pin pin = change.pin.value_or(Pin{});
-  const auto real_place = [&](const std::string& path) {
-    const fs::path place = folder / path;
-    fs::create_directories(place.parent_path());
-    step("write " + path);
-    return place;
+  ModelFolder overlay(folder, hook);
+  const auto make_parents = [&](const std::string& path) {
+    for (std::size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1))
+      overlay.make_folder(path.substr(0, slash));
   };
   for (const auto& [path, text] : change.write) {
-    write_text(real_place(path), text, mode_of(model / path));
+    make_parents(path);
+    overlay.write_new(path, text, mode_of(model / path));
     record.files.push_back({.path = path, .sha256 = sha256_of_text(text)});
   }
-  for (const auto& [path, source] : change.copy)
-    record.files.push_back(
-        {.path = path, .sha256 = copy_file_to(real_place(path), source, [&] { step("copy a part of " + path); })});
+  for (const auto& [path, source] : change.copy) {
+    make_parents(path);
+    record.files.push_back({.path = path, .sha256 = overlay.copy_new(path, source)});
+  }
   std::sort(record.files.begin(), record.files.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   for (const PatchedFile& file : record.files)
     if (const auto it = pin.files.find(file.path); it != pin.files.end()) it->second = file.sha256;
-  if (change.pin) write_text(real_place(std::string(kTilewrightFolder) + "/pin.json"), json_text(pin_json(pin)), 0644);
-  write_text(real_place(std::string(kTilewrightFolder) + "/patch.json"), json_text(patch_record_json(record)), 0644);
+  overlay.make_folder(kTilewrightFolder);
+  if (change.pin) overlay.write_new(kPinPath, json_text(pin_json(pin)), 0644);
+  overlay.write_new(kRecordPath, json_text(patch_record_json(record)), 0644);
   workshop.put_in_place(force);
   return record;
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "hub/patch/model_file.h"
+#include "hub/tokenizer/utf8.h"
 
 namespace tilewright::hub {
 namespace {
@@ -131,7 +132,8 @@ std::vector<std::string> pinned_names(const fs::path& directory) {
   std::set<std::string> out;
   std::error_code error;
   const auto add = [&](std::string name) {
-    if (is_model_file(directory / name)) out.insert(std::move(name));
+    // A pin is JSON, which cannot say other names.
+    if (is_valid_utf8(name) && is_model_file(directory / name)) out.insert(std::move(name));
   };
   for (const std::string& folder : {std::string(), std::string(kTemplates)}) {
     const fs::directory_iterator end;
