@@ -57,11 +57,18 @@ TEST_P(PatchedPullTest, KeepsPatchedFilesAndSaysSo) {
     EXPECT_EQ(bytes_of_file(model / "new/mine.py"), "mine\n");
   }
 
+  hub::HubSettings offline = settings();
+  offline.offline = true;
+  request.force = false;
+  told.notes.clear();
+  hub::pull(offline, request, told, options());
+  EXPECT_NE(told.notes.find("patched and stay as they are: config.json, extra/notes.txt"), std::string::npos)
+      << told.notes;
+
   hub::unpatch_model(model);
   expect_whole(repository, model);
   EXPECT_FALSE(fs::exists(model / "new"));
   EXPECT_FALSE(fs::exists(model / ".tilewright"));
-  request.force = false;
   server.forget_requests();
   for (const hub::PulledFile& pulled : pull(request).files) EXPECT_EQ(pulled.status, Status::present);
   EXPECT_EQ(body_requests(), 0u);

@@ -169,7 +169,9 @@ TEST_P(KilledPullTest, WaitsForAnotherProcessAndSaysSo) {
   watch.join();
   wait_for(other);
   expect_whole(repository, result.path);
-  EXPECT_NE(told.notes.find("another process is fetching w1.bin, waiting"), std::string::npos) << told.notes;
+  const std::string note = "another process is fetching w1.bin, waiting";
+  EXPECT_NE(told.notes.find(note), std::string::npos) << told.notes;
+  EXPECT_EQ(told.notes.find(note), told.notes.rfind(note)) << "said once: " << told.notes;
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/file_lock.h"
 #include "hub/fetch/listing.h"
 #include "hub/fetch/pull_plan.h"
+#include "hub/fetch/snapshot_folder.h"
 #include "hub_fetch/pull_fixture.h"
 
 namespace tilewright::test {
@@ -131,7 +133,32 @@ TEST_P(PullTest, FetchesOneContentOnce) {
   fs::remove(result.path / "same3.bin");
   server.forget_requests();
   expect_whole(repository, pull(request).path);
+  EXPECT_EQ(told.bytes_to_fetch, 0u);
   EXPECT_EQ(body_requests(), 0u);
+
+  request.force = true;
+  expect_whole(repository, pull(request).path);
+  EXPECT_EQ(requests_of("/same"), 1u);
+}
+
+TEST_P(PullTest, WhatCameWhileALockWasHeldIsLookedAtAgain) {
+  const std::string commit = server.serve(repository);
+  const std::unique_ptr<hub::SnapshotFolder> folder =
+      GetParam() ? hub::plain_folder(root / "model") : hub::cache_folder(settings(), "org/model");
+  const HubFile& config = file_named(repository, "config.json");
+  std::optional<FileLock> lock = FileLock::lock(folder->lock_file(
+      {.path = config.path, .size = config.bytes.size(), .blob_id = HubServer::etag_of(config), .sha256 = {}}));
+  std::thread other([&] {  // brings it when all but this one are asked for
+    for (int i = 0; i < 10000 && body_requests() < 4; i++) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    fs::create_directories(folder->path(commit));
+    std::ofstream(folder->path(commit) / config.path) << config.bytes;
+    lock.reset();
+  });
+  const hub::PullResult result = pull(request);
+  other.join();
+  EXPECT_EQ(requests_of("/config.json"), 0u);
+  EXPECT_EQ(status_of(result, "config.json"), Status::present);
+  expect_whole(repository, result.path);
 }
 
 TEST_P(PullTest, FetchesAgainIfForced) {
@@ -353,6 +380,38 @@ TEST_F(PullFixture, WhatPartialFilesHoldNeedsNoSpace) {
   std::ofstream(folder->partial_file(file)) << std::string(30'000'000, 'x');
   EXPECT_NO_THROW(hub::require_space(plan, *folder, 40'000'000, root));
   EXPECT_GT(hub::free_space(root / "not/there/yet").value_or(0), 0u);
+}
+
+TEST_F(PullFixture, ACopyOfAFileThatChangedUnseenIsNotTaken) {
+  server.serve({.id = "org/model",
+                .files = {{.path = "a.bin", .bytes = std::string(5000, 'x'), .lfs = true},
+                          {.path = "b.bin", .bytes = std::string(5000, 'x'), .lfs = true}}});
+  const PullRequest request{.id = "org/model", .output_dir = root / "model"};
+  pull(request);
+  const auto when = fs::last_write_time(root / "model/a.bin");
+  std::ofstream(root / "model/a.bin") << std::string(5000, 'y');
+  fs::last_write_time(root / "model/a.bin", when);
+  fs::remove(root / "model/b.bin");
+  pull(request);
+  EXPECT_EQ(bytes_of_file(root / "model/b.bin"), std::string(5000, 'x'));
+}
+
+TEST_F(PullFixture, APlanCountsEachCopyAndBeginsWithTheLargest) {
+  const std::unique_ptr<hub::SnapshotFolder> folder = hub::plain_folder(root / "model");
+  const hub::RemoteFile small{.path = "a", .size = 10, .blob_id = std::string(40, 'a')},
+      large{.path = "b", .size = 1000, .blob_id = std::string(40, 'b')};
+  hub::RemoteFile again = large;
+  again.path = "c";
+  const std::string commit(40, 'c');
+  for (const bool keeps : {false, true})
+    for (const bool copies : {false, true}) {
+      const hub::PullPlan plan =
+          hub::plan_pull(*folder, {small, large, again}, commit, {.keeps_blobs = keeps, .copies_files = copies}, [] {});
+      EXPECT_EQ(plan.bytes_to_fetch, 1010u);
+      EXPECT_EQ(plan.bytes_to_store, (keeps ? 1010u : 0u) + (copies ? 2010u : 0u));
+      ASSERT_EQ(plan.tasks.size(), 2u);
+      EXPECT_EQ(plan.tasks[0].files, (std::vector<std::size_t>{1, 2}));
+    }
 }
 
 TEST_F(PullFixture, SizesThatDoNotAddUpAreTooLarge) {
