@@ -1,11 +1,13 @@
 #include "base/file_lock.h"
 
 #include <gtest/gtest.h>
+#include <sys/fsuid.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -87,6 +89,41 @@ TEST_F(FileLockTest, OnAFileThatWasRemovedExcludesNobody) {
   const std::optional<FileLock> fresh = FileLock::try_lock(path_);
   EXPECT_TRUE(fresh);
   EXPECT_FALSE(FileLock::try_lock(path_));
+}
+
+// Who opened the file before it was removed, and locked it after that, would hold a lock that nobody else can see.
+TEST_F(FileLockTest, FilesThatAreRemovedAllTheTimeAdmitOneAtATime) {
+  std::atomic<int> inside = 0, most = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 1500; ++k)
+        if (const std::optional<FileLock> lock = FileLock::try_lock(path_)) {
+          const int now = ++inside;
+          if (now > most) most = now;
+          std::this_thread::yield();
+          --inside;
+          std::error_code ignored;
+          std::filesystem::remove(path_, ignored);
+        }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(most, 1);
+}
+
+TEST_F(FileLockTest, AFileOfAnotherUserNeedsOnlyBeReadable) {
+  std::filesystem::create_directory(folder_ / "below");
+  std::ofstream(path_) << "";
+  std::filesystem::permissions(path_, std::filesystem::perms(0444));
+  std::filesystem::permissions(folder_, std::filesystem::perms(0755));
+  std::thread user([&] {  // the file system's user is the thread's own
+    if (::geteuid() == 0) ::setfsuid(65534);
+    std::optional<FileLock> lock;
+    EXPECT_NO_THROW(lock = FileLock::try_lock(path_));
+    ASSERT_TRUE(lock);
+    EXPECT_FALSE(FileLock::try_lock(path_));
+  });
+  user.join();
 }
 
 TEST_F(FileLockTest, NeverMakesAFileThroughALink) {

@@ -37,6 +37,19 @@ struct OnTerminal {
   }
 };
 
+TEST(ProgressBars, TheTotalKeepsWhatIsFinished) {
+  OnTerminal run(Progress::Style::bar, 80, 10);
+  run.bars->begin("pull org/name", 2000, 2);
+  run.bars->update("a", 1000, 1000);
+  run.bars->finish("a");
+  run.now = 1;
+  run.bars->update("b", 500, 1000);
+  const std::string screen = run.screen();
+  const std::size_t total = screen.find("1 of 2 files");
+  ASSERT_NE(total, std::string::npos) << screen;
+  EXPECT_NE(screen.find(" 75 %", total), std::string::npos) << screen;
+}
+
 std::string shard(int i) { return "model-000" + std::to_string(10 + i) + "-of-00099.safetensors"; }
 
 TEST(ProgressBars, RowsFitAndNothingIsLeftOfThem) {

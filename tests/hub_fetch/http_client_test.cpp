@@ -133,6 +133,10 @@ TEST_F(HttpClientTest, RedirectsKeepTheirQuery) {
     ASSERT_EQ(server_.requests().size(), 2u);
     EXPECT_EQ(server_.requests()[1].target, "/end" + query);
   }
+  // Nor is a signed path tidied.
+  server_.add_rule({.target = "/start", .redirect = elsewhere() + "/a/../b//%2e/end"});
+  get(settings_.endpoint + "/start");
+  EXPECT_EQ(server_.requests().back().target, "/a/../b//%2e/end");
 }
 
 TEST_F(HttpClientTest, RedirectsThatAreRefused) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 
 #include "safetensors/scratch.h"
@@ -41,8 +42,33 @@ TEST(Resume, TheIdentityIsThatOfFilesAndSettings) {
   EXPECT_EQ(first_difference(first, run_identity(options)), "");
   scratch.write("config.json", "{ }");
   EXPECT_NE(first_difference(first, run_identity(options)).find("config.json"), std::string::npos);
+  // Of each file size and time count: either may stay.
+  for (const char* name : {"model.safetensors", "model.safetensors.index.json", "chat_template.jinja"}) {
+    const auto difference = [&](const Json& before) { return first_difference(before, run_identity(options)); };
+    Json before = run_identity(options);
+    const std::filesystem::path file = scratch.write(name, "ab");
+    EXPECT_NE(difference(before).find(name), std::string::npos) << name;
+    before = run_identity(options);
+    const auto when = std::filesystem::last_write_time(file);
+    scratch.write(name, "abc");
+    std::filesystem::last_write_time(file, when);
+    EXPECT_NE(difference(before).find(name), std::string::npos) << name;
+    before = run_identity(options);
+    std::filesystem::last_write_time(file, when - std::chrono::seconds(1));
+    EXPECT_NE(difference(before).find(name), std::string::npos) << name;
+  }
   const std::function<void()> changes[] = {[&] { options.bench.iters = 7; },
                                            [&] { options.bench.gen = {5}; },
+                                           [&] { options.bench.seq = {5}; },
+                                           [&] { options.bench.batch = {5}; },
+                                           [&] { options.bench.prompt_len = 5; },
+                                           [&] { options.bench.regime = "prefill"; },
+                                           [&] { options.bench.warmup = 7; },
+                                           [&] { options.bench.seed = 7; },
+                                           [&] { options.bench.model.load.layers = 1; },
+                                           [&] { options.bench.model.device = "another"; },
+                                           [&] { options.bench.model.fuse = "another"; },
+                                           [&] { options.bench.model.fuse_file = "another"; },
                                            [&] { options.bench.arms = {"eager"}; },
                                            [&] { options.bench.model.load.dtype = DType::f32; },
                                            [&] { options.bench.model.device_options.threads = 3; },
@@ -86,8 +112,9 @@ TEST(Resume, OtherReportsAreRefusedWithAReason) {
   const Json identity = {{"tool", "1"}};
   const Scratch scratch;
   EXPECT_NE(earlier_run(scratch.path(), identity).refusal.find("there is no"), std::string::npos);
-  EXPECT_NE(look(report({{"tool", "2"}}, "measured", false).dump(), identity).refusal.find("tool was"),
-            std::string::npos);
+  const EarlierRun other = look(report({{"tool", "2"}}, "measured", false).dump(), identity);
+  EXPECT_NE(other.refusal.find("tool was"), std::string::npos);
+  EXPECT_FALSE(other.smoke || other.arms);
   for (const std::string text :
        {"", "{", "[]", "{}", R"({"kind": "port"})", R"({"kind": "port", "result": {}})", R"({"kind": 3, "result": 4})",
         R"({"kind": "ask", "result": {}})", R"({"kind": "port", "result": {"identity": {"tool": "1"}, "bench": 7}})",
