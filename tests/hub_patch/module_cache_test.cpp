@@ -74,6 +74,18 @@ TEST(ModuleCache, FollowsNoLink) {
   EXPECT_EQ(t.read("elsewhere/m/precious.py"), "x");
 }
 
+TEST(ModuleCache, FollowsNoLinkOnTheWayToASnapshot) {
+  TemporaryModel t;
+  const std::string commit(40, 'a');
+  t.write("elsewhere/r/" + commit + "/precious.py", "x");
+  fs::create_directories(t.root() / "modules/transformers_modules");
+  fs::create_directory_symlink(t.root() / "elsewhere", t.root() / "modules/transformers_modules/o");
+  const fs::path model = t.root() / "hub" / "models--o--r" / "snapshots" / commit;
+  fs::create_directories(model);
+  EXPECT_TRUE(cleared_names(t, model).empty());
+  EXPECT_EQ(t.read("elsewhere/r/" + commit + "/precious.py"), "x");
+}
+
 TEST(ModuleCache, NeverHoldsTheModel) {
   TemporaryModel t;
   t.write("modules/transformers_modules/m/config.json", "{}");

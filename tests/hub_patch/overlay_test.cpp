@@ -1,6 +1,8 @@
 // Overlays: what is linked, what is real, and which targets are refused.
 #include "hub/patch/overlay.h"
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 
 #include "base/digest.h"
@@ -33,6 +35,7 @@ TEST(Overlay, OnlyChangedFilesAreReal) {
   t.write("m/config.json.orig", "somebody's");
   t.write("m/.tilewright/pin.json", "x");
   t.write("m/tokenizer.json.pypto_orig", "x");
+  t.write("m/.cache/huggingface/download/config.json.metadata", "of the other directory");
   fs::create_directory(t.model() / "empty");
   t.write("elsewhere/big.bin", "w");
   fs::create_symlink("../elsewhere/big.bin", t.model() / "big.bin");
@@ -55,7 +58,7 @@ TEST(Overlay, OnlyChangedFilesAreReal) {
   }
   EXPECT_EQ(real,
             (std::set<std::string>{"config.json", "deep/er/x.py", ".tilewright/pin.json", ".tilewright/patch.json"}));
-  EXPECT_EQ(folders, (std::set<std::string>{".tilewright", "deep", "deep/er", "empty", "sub"}));
+  EXPECT_EQ(folders, (std::set<std::string>{".cache", ".tilewright", "deep", "deep/er", "empty", "sub"}));
   const std::string m = t.model().string() + "/";
   EXPECT_EQ(links, (std::map<std::string, std::string>{{"tokenizer_config.json", m + "tokenizer_config.json"},
                                                        {"tokenizer.json", m + "tokenizer.json"},
@@ -125,6 +128,31 @@ TEST(Overlay, RefusesTheModelWhatHoldsItAndWhatLiesInIt) {
     }
 }
 
+TEST(Overlay, ASecondPlaceOfTheModelIsTheModel) {
+  TemporaryModel t;
+  t.publish();
+  fs::create_directory(t.root() / "bound");
+  const auto before = tree(t.root());
+  constexpr int kCannotMount = 77;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount(t.model().c_str(), (t.root() / "bound").c_str(), nullptr, MS_BIND, nullptr) != 0)
+      _exit(kCannotMount);
+    for (const char* target : {"bound", "bound/new", "bound/sub"})
+      if (error_of([&] { build_overlay(t.model(), t.root() / target, small_change(t), true); }).find("model") ==
+          std::string::npos)
+        _exit(1);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (WEXITSTATUS(status) == kCannotMount) GTEST_SKIP() << "mounting needs rights that are not here";
+  EXPECT_EQ(status, 0);
+  fs::remove_all(t.root() / "src");
+  EXPECT_EQ(tree(t.root()), before);
+}
+
 TEST(Overlay, ATargetThatIsNotEmptyNeedsForce) {
   TemporaryModel t;
   t.publish();
@@ -185,6 +213,17 @@ TEST(Overlay, TakesAwayOnlyWhatIsOurs) {
   build_overlay(t.model(), t.root() / "overlay", change, false);
   fs::remove_all(t.root() / "overlay");
   EXPECT_EQ(tree(t.root()), before);
+}
+
+TEST(Overlay, WhatAnotherCommandBuildsBesideItStays) {
+  TemporaryModel t;
+  t.publish();
+  Workshop other(t.root() / "other", {});
+  std::ofstream(other.folder() / "file.txt") << "of the other";
+  build_overlay(t.model(), t.root() / "overlay", small_change(t), false);
+  EXPECT_NE(error_of([&] { Workshop again(t.root() / "other", {}); }).find("another command"), std::string::npos);
+  other.put_in_place(false);
+  EXPECT_EQ(t.read("other/file.txt"), "of the other");
 }
 
 TEST(Overlay, WithoutExchangeTheOldOneIsPutAside) {

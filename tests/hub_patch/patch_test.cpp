@@ -186,6 +186,35 @@ TEST(Patch, HostileDirectories) {
   EXPECT_EQ(patch(t).pin.files.size(), 1u);
 }
 
+TEST(Patch, ASecondOneKeepsWhatTheFirstPinned) {
+  TemporaryModel t;
+  t.publish();
+  patch(t, {.copy = {{"helper.py", t.write("x.py", "x")}}});
+  const PatchResult second = patch(t, {.copy = {{"pkg/c.py", t.write("y.py", "y")}}});
+  EXPECT_TRUE(second.pin.files.contains("helper.py"));  // c.py may import it
+  EXPECT_TRUE(second.pin.files.contains("pkg/c.py"));
+}
+
+TEST(Patch, TokenizerSettingsAreToldOnlyOfTheTokenizer) {
+  TemporaryModel t;
+  t.publish();
+  patch(t, {.auto_map = {{"AutoConfig", "c.C"}, {"AutoTokenizer", "c.T"}}, .copy = {{"c.py", t.write("c.py", "x")}}});
+  EXPECT_EQ(parse_json(t.read("m/tokenizer_config.json"), "")["auto_map"],
+            parse_json("{\"AutoTokenizer\": [\"c.T\", null]}", ""));
+}
+
+TEST(Patch, WhatIsKeptOfAnEditTakesNoNameOfACopy) {
+  TemporaryModel t;
+  t.publish();
+  const std::string x = t.write("x.py", "x"), y = t.write("y.py", "y");
+  patch(t, {.copy = {{"a.py", x}}});
+  t.write("m/a.py", "edited");
+  patch(t, {.copy = {{"a.py", y}, {"a.py.edited", x}}});
+  EXPECT_EQ(t.read("m/a.py"), "y");
+  EXPECT_EQ(t.read("m/a.py.edited"), "x");
+  EXPECT_EQ(t.read("m/a.py.edited.2"), "edited");
+}
+
 TEST(Patch, NumbersThatOnlyPythonReadsStay) {
   TemporaryModel t;
   t.write("m/x.py", "class X: pass\n");
