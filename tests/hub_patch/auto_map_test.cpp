@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "hub_patch/model_fixture.h"
 
 namespace tilewright::hub {
 namespace {
@@ -73,6 +74,18 @@ TEST(AutoMap, FlagsAreNamesAndClassesThatAreHere) {
   for (const char* bad : {"", "=", "AutoConfig", "AutoConfig=", "=m.X", "AutoConfig=X", "A=o/r--m.X", "A=m.", "A=.X",
                           "A=../m.X", "A=m-1.X", "A=1m.X", "A B=m.X", "A=m/n.X", "A=m.X=Y"})
     EXPECT_THROW(parse_auto_map_flag(bad), Error) << bad;
+}
+
+TEST(AutoMap, RemoteCodeInFilesThatNoTextModelNeedsIsTold) {
+  test::TemporaryModel t;
+  t.publish();
+  const std::string remote = "{\"auto_map\": {\"AutoProcessor\": \"o/r--p.P\"}}";
+  t.write("m/processor_config.json", remote);
+  t.write("m/preprocessor_config.json", "{\"auto_map\": {\"AutoImageProcessor\": \"p.P\"}}");
+  const PatchResult result = patch_model({.model = t.model()}, test::three_families(), "1", t.environment());
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_EQ(result.notes[0].find("processor_config.json names code of another repository"), 0u);
+  EXPECT_EQ(t.read("m/processor_config.json"), remote);
 }
 
 }  // namespace

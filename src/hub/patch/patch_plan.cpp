@@ -23,6 +23,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kTokenizerKey = "AutoTokenizer";
+constexpr const char* kOtherAutoMapFiles[] = {"preprocessor_config.json", "processor_config.json",
+                                              "video_preprocessor_config.json"};
 
 std::string family_or_fail(const std::string& name, const std::string& where, const Families& families) {
   if (const auto known = families.find(name)) return *known;
@@ -98,6 +100,21 @@ std::string family_of(const fs::path& model, const PatchRequest& request, const 
           .found = model_type ? json_kind(*model_type) : "no \"model_type\"",
           .fix = "name it with --family"});
   return family_or_fail(stated, where, families);
+}
+
+// Files of pictures and sounds, which no text model needs, are not changed; but whoever loads them should know.
+void note_remote_code_elsewhere(const FutureFiles& files, std::vector<std::string>& notes) {
+  for (const char* name : kOtherAutoMapFiles) try {
+      if (!files.has(name)) continue;
+      const auto auto_map = member_of(files.text(name), "auto_map", name);
+      if (!auto_map) continue;
+      for (const Json& value : auto_map->is_object() ? *auto_map : Json::array({*auto_map}))
+        if (is_remote_code(value)) {
+          notes.push_back(std::string(name) + " names code of another repository and stays as it is");
+          break;
+        }
+    } catch (const Error&) {  // not ours to judge
+    }
 }
 
 Pin pin_of(const FutureFiles& files, std::string family, const std::string& version,
@@ -188,6 +205,7 @@ PatchPlan plan_patch(const fs::path& model, const PatchRequest& request, const F
   for (const std::string& module : std::set<std::string>(modules.begin(), modules.end()))
     if (!files.has(module)) plan.notes.push_back("auto_map names " + module + ", which is not here");
 
+  note_remote_code_elsewhere(files, plan.notes);
   std::erase_if(change.copy, [&](const auto& entry) {
     return change.write.contains(entry.first) || same_contents(entry.second, model / entry.first);
   });
