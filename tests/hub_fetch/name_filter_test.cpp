@@ -65,7 +65,9 @@ TEST(NameFilterTest, IgnoringComesAfterAllowing) {
   EXPECT_FALSE(some.takes("a.txt"));
   EXPECT_TRUE(NameFilter({"weights\\*.bin"}, {}).takes("weights/a.bin"));
   EXPECT_FALSE(NameFilter({}, {"weights\\"}).takes("weights/a.bin"));
-  EXPECT_EQ(NameFilter({"*.json"}, {"b"}).describe(), "--allow-pattern '*.json' --ignore-pattern 'b'");
+  EXPECT_EQ(NameFilter({"*.json"}, {"b"}).describe(), "--allow-pattern '*.json' and no --ignore-pattern 'b'");
+  EXPECT_EQ(NameFilter({}, {"b", "c/"}).describe(), "no --ignore-pattern 'b' or 'c/*'");
+  EXPECT_EQ(NameFilter({"a", "b"}, {}).describe(), "--allow-pattern 'a' or 'b'");
 }
 
 }  // namespace

@@ -149,12 +149,9 @@ bool NameFilter::takes(std::string_view name) const {
 
 std::string NameFilter::describe() const {
   std::string text;
-  const auto add = [&](const char* flag, const std::vector<std::string>& patterns) {
-    for (const std::string& pattern : patterns)
-      text += (text.empty() ? "" : " ") + std::string(flag) + " '" + pattern + "'";
-  };
-  add("--allow-pattern", allow_);
-  add("--ignore-pattern", ignore_);
+  for (const std::string& pattern : allow_) text += (text.empty() ? "--allow-pattern '" : " or '") + pattern + "'";
+  for (std::size_t i = 0; i < ignore_.size(); ++i)
+    text += (i > 0 ? " or '" : text.empty() ? "no --ignore-pattern '" : " and no --ignore-pattern '") + ignore_[i] + "'";
   return text;
 }
 
