@@ -151,7 +151,10 @@ std::string NameFilter::describe() const {
   std::string text;
   for (const std::string& pattern : allow_) text += (text.empty() ? "--allow-pattern '" : " or '") + pattern + "'";
   for (std::size_t i = 0; i < ignore_.size(); ++i)
-    text += (i > 0 ? " or '" : text.empty() ? "no --ignore-pattern '" : " and no --ignore-pattern '") + ignore_[i] + "'";
+    text += (i > 0          ? " or '"
+             : text.empty() ? "no --ignore-pattern '"
+                            : " and no --ignore-pattern '") +
+            ignore_[i] + "'";
   return text;
 }
 
