@@ -1,5 +1,6 @@
 // What a stranger's repository may hold that is meant for us rather than for the model.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include "hub_fetch/pull_fixture.h"
 
@@ -143,6 +144,22 @@ TEST_F(PullFixture, FilesAndFoldersInTheWayAreNamedBeforeAnyBody) {
   EXPECT_NE(error.find("found a file"), std::string::npos) << error;
   EXPECT_EQ(body_requests(), 0u);
   EXPECT_EQ(bytes_of_file(root / "model/extra"), "mine");
+}
+
+TEST_F(PullFixture, MoreWorkersThanTheSystemLetsOpenFiles) {
+  HubRepository repository{.id = "org/model", .files = {}};
+  for (int i = 0; i < 200; ++i)
+    repository.files.push_back(
+        {.path = std::to_string(i) + ".txt", .bytes = std::string(2000, 'x') + std::to_string(i)});
+  server.serve(repository);
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  struct rlimit few = before;
+  few.rlim_cur = 128;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  const std::string error = pull_error({.id = "org/model", .workers = 256});
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(error, "");
 }
 
 TEST_F(PullFixture, PathsAreTidyAndACacheThatIsAFileIsNamed) {

@@ -1,10 +1,12 @@
 #include "hub/fetch/pull_workers.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <fstream>
 #include <mutex>
@@ -29,6 +31,15 @@ constexpr auto kProgressInterval = std::chrono::milliseconds(30);  // faster tha
 Checksum checksum_of(const RemoteFile& file) {
   return {
       .kind = file.sha256.empty() ? Digest::Kind::sha1 : Digest::Kind::sha256, .hex = file.etag(), .size = file.size};
+}
+
+// Each has a connection (and what libcurl waits on), a lock, a partial file and its state: more workers than the system
+// lets us open files for would only fail.
+std::size_t most_workers() {
+  constexpr rlim_t kFilesOfAWorker = 10, kOtherFiles = 40;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  return limit.rlim_cur < kOtherFiles + kFilesOfAWorker ? 1 : (limit.rlim_cur - kOtherFiles) / kFilesOfAWorker;
 }
 
 // One thread's: has its own connection.
@@ -133,7 +144,7 @@ class PullCrew {
 
   void run() {
     const std::size_t count =
-        std::min<std::size_t>(static_cast<std::size_t>(std::max(1, work_.workers)), plan_.tasks.size());
+        std::min({static_cast<std::size_t>(std::max(1, work_.workers)), plan_.tasks.size(), most_workers()});
     running_ = count;
     while (threads_.size() < count) threads_.emplace_back([this] { take_tasks(); });
     std::unique_lock lock(mutex_);
