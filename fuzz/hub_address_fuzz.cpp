@@ -53,6 +53,8 @@ void check_shown(const std::string& url) {
 }
 
 void check_location(const std::string& base, const std::string& location) {
+  for (const char c : base)  // an address that was checked before, or the user's own
+    if (static_cast<unsigned char>(c) <= 0x20 || static_cast<unsigned char>(c) >= 0x7f || c == '#') return;
   const auto target = resolve_location(base, location);
   if (!target) return;
   require(origin_of(*target).has_value());
@@ -67,8 +69,7 @@ void check_location(const std::string& base, const std::string& location) {
   if (query == std::string::npos) {
     require(target->find('?') == std::string::npos);
   } else {
-    std::string kept = sent.substr(query);
-    while (kept.back() == ' ' || kept.back() == '\t') kept.pop_back();
+    const std::string kept = sent.substr(query);
     bool plain = true;
     for (const char c : kept)
       plain = plain && static_cast<unsigned char>(c) > 0x20 && static_cast<unsigned char>(c) < 0x7f;
