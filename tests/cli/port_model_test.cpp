@@ -67,6 +67,16 @@ TEST(PortModel, AnIdIsPulledPatchedAndMeasured) {
   EXPECT_EQ(state_of(home.scratch.path() / "hf"), cache);
 }
 
+TEST(PortModel, ARevisionBehindTheNameIsTheOneThatIsPulled) {
+  PortHome home;
+  HubRepository repository = bard_repository();
+  repository.refs = {{"v1", std::string(40, 'a')}};
+  home.server.serve(repository);
+  EXPECT_EQ(home.port("org/bard@v1", {"--skip", "smoke,arms"}).code, 0);
+  EXPECT_TRUE(contains(home.detail("pull"), std::string(40, 'a'))) << home.detail("pull");
+  for (const HubRequest& request : home.server.requests()) EXPECT_FALSE(contains(request.target, "/revision/main"));
+}
+
 TEST(PortModel, ADirectoryStaysAsItIsAndRemoteCodeIsLeftOut) {
   PortHome home;
   const std::filesystem::path model = home.scratch.path() / "mine";
@@ -77,10 +87,16 @@ TEST(PortModel, ADirectoryStaysAsItIsAndRemoteCodeIsLeftOut) {
   Json config = read_json_file(kBardModel + "/config.json");
   config["auto_map"] = {{"AutoModelForCausalLM", "org/other--modeling_x.XModel"}};
   std::ofstream(model / "config.json") << config;
-  const auto before = state_of(model);
+  const std::filesystem::path modules = home.scratch.path() / "hf/modules/transformers_modules";
+  for (const char* name : {"mine", "model"}) {
+    std::filesystem::create_directories(modules / name);
+    std::ofstream(modules / name / "x.py") << "x";
+  }
+  const auto before = state_of(model), modules_before = state_of(modules);
   const Outcome o = home.port(model.string());
   ASSERT_EQ(o.code, 0) << o.err;
   EXPECT_EQ(state_of(model), before);
+  EXPECT_EQ(state_of(modules), modules_before) << "no Python runs";
   EXPECT_EQ(home.status("pull"), "skipped");
   EXPECT_TRUE(contains(home.detail("pull"), "a directory")) << home.detail("pull");
   EXPECT_TRUE(contains(home.detail("patch"), "remote code")) << home.detail("patch");

@@ -170,6 +170,17 @@ TEST(Pull, ErrorsEndWithOneAndSayWhat) {
   EXPECT_EQ(home.run({"pull", "org/small"}).code, 0);
 }
 
+TEST(Pull, ForceFetchesAgainAndOneWorkerIsOneConnection) {
+  HubHome home;
+  home.server.serve(small_repository());
+  EXPECT_EQ(home.run({"pull", "org/small"}).code, 0);
+  home.server.forget_requests();
+  const std::size_t before = home.server.connections();
+  EXPECT_EQ(home.run({"pull", "org/small", "--force", "--max-workers", "1"}).code, 0);
+  EXPECT_GE(home.server.body_bytes_sent("/resolve/"), 1'000'000u);
+  EXPECT_EQ(home.server.connections() - before, 2u) << "one for the listing, one for the files";
+}
+
 TEST(Pull, RevisionsMayStandBehindTheName) {
   HubHome home;
   HubRepository repository = small_repository();
