@@ -121,8 +121,9 @@ std::string output_of(const Options& options, const hub::PullRequest& request, c
 
 void run(const Options& options) {
   const hub::PullRequest request = request_of(options);
-  hub::HubSettings settings = hub::hub_settings(hub::process_environment());
-  if (!options.token.empty()) settings.token = hub::usable_token(options.token, "--token");
+  std::optional<std::string> token;
+  if (!options.token.empty()) token = hub::usable_token(options.token, "--token");
+  const hub::HubSettings settings = hub::hub_settings(hub::process_environment(), token);
   const std::atomic<bool>& interrupted = listen_for_interrupt();
   std::string out;
   try {

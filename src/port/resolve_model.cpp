@@ -50,7 +50,7 @@ std::string revision_of(const ModelId& id) { return id.revision.empty() ? "main"
 
 hub::LocalSnapshot snapshot_here(const ModelId& id, const hub::Environment& environment) {
   hub::require_revision(revision_of(id));
-  return hub::find_snapshot(hub::hub_settings(environment), id.id, revision_of(id));
+  return hub::find_snapshot(hub::hub_settings(environment, ""), id.id, revision_of(id));
 }
 
 std::filesystem::path resolve_model(const std::string& name, const std::string& where,

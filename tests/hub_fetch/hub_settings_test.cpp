@@ -126,6 +126,15 @@ TEST_F(TokenFile, WhichTokenCounts) {
   EXPECT_EQ(hub_settings(with({{"HF_HOME", home + "/none"}})).token, "");
 }
 
+TEST_F(TokenFile, IsNotLookedAtWhereNoneIsNeeded) {
+  const std::string home = folder_.string();
+  write("token", "no token");
+  EXPECT_THROW(hub_settings(with({{"HF_HOME", home}})), Error);
+  EXPECT_EQ(hub_settings(with({{"HF_HOME", home}}), "hf_named").token, "hf_named");
+  EXPECT_EQ(hub_settings(with({{"HF_HOME", home}}), "").token, "");
+  EXPECT_EQ(hub_settings(with({{"HF_HOME", home}, {"HF_HUB_OFFLINE", "1"}})).token, "");
+}
+
 TEST_F(TokenFile, TokensThatNoHeaderMayHoldAreRefusedUnseen) {
   for (const std::string bad : {"hf_secret\r\nX-Evil: 1", "hf_secret two", "hf_secret\x01", "hf_secret\xc3\xbc"}) {
     std::string error = settings_error({{"HF_TOKEN", bad}});

@@ -163,7 +163,7 @@ Environment process_environment() {
   };
 }
 
-HubSettings hub_settings(const Environment& environment) {
+HubSettings hub_settings(const Environment& environment, const std::optional<std::string>& token) {
   HubSettings settings;
   if (const auto endpoint = filled(environment, "HF_ENDPOINT")) set_endpoint(settings, *endpoint);
   settings.home = home_of_hub(environment);
@@ -173,9 +173,12 @@ HubSettings hub_settings(const Environment& environment) {
       settings.cache = expanded(environment, *cache);
       break;
     }
-  settings.token = token_of(environment, settings.home);
   const auto offline = filled(environment, "HF_HUB_OFFLINE");  // "0" wins over TRANSFORMERS_OFFLINE=1
   settings.offline = is_true(offline ? offline : filled(environment, "TRANSFORMERS_OFFLINE"));
+  if (token)
+    settings.token = *token;
+  else if (!settings.offline)
+    settings.token = token_of(environment, settings.home);
   settings.links = !is_true(environment("HF_HUB_DISABLE_SYMLINKS"));
   settings.progress = !is_true(environment("HF_HUB_DISABLE_PROGRESS_BARS"));
   for (const char* name : {"CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"})

@@ -32,7 +32,8 @@ struct HubSettings {
 // are an Error naming the variable, and never the secret. Variables that are empty count as not set.
 // HF_HUB_DISABLE_IMPLICIT_TOKEN leaves the tokens of the environment and of files out, not one that the user names
 // (--token).
-HubSettings hub_settings(const Environment& environment);
+// `token`: used instead of those, which are then not looked at (nor are they offline); empty: none is needed.
+HubSettings hub_settings(const Environment& environment, const std::optional<std::string>& token = {});
 // A token as it may be sent: trimmed. Throws Error naming `origin` ("--token") for one with spaces or control
 // characters.
 std::string usable_token(std::string_view text, const std::string& origin);
