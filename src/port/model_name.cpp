@@ -2,6 +2,8 @@
 
 #include <system_error>
 
+#include "hub/fetch/cache_names.h"
+
 namespace tilewright::port {
 
 ModelId model_id(const std::string& name) {
@@ -15,10 +17,7 @@ std::string model_name(const std::filesystem::path& directory) {
   std::filesystem::path whole = std::filesystem::weakly_canonical(directory, error);
   if (error || whole.empty()) whole = directory;
   if (!whole.has_filename()) whole = whole.parent_path();
-  // …/models--org--name/snapshots/COMMIT
-  const std::string repository = whole.parent_path().parent_path().filename().string();
-  if (whole.parent_path().filename() == "snapshots" && repository.starts_with("models--"))
-    return repository.substr(repository.rfind("--") + 2);
+  if (const auto snapshot = hub::snapshot_place(whole)) return snapshot->id.substr(snapshot->id.find('/') + 1);
   return whole.filename().empty() ? "model" : whole.filename().string();
 }
 

@@ -71,6 +71,9 @@ TEST_P(HostilePull, ACommitMayBeWrittenInCapitals) {
   EXPECT_EQ(again.path, path);
   EXPECT_EQ(again.commit, commit);
   EXPECT_EQ(again.files.size(), 5u);
+  if (request.output_dir.empty()) {
+    EXPECT_EQ(find_snapshot(offline, request.id, request.revision).path, path);
+  }
 }
 
 TEST_P(HostilePull, IdsWithoutAnOrganisationAndRevisionsWithSlashes) {

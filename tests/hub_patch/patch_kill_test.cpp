@@ -151,6 +151,17 @@ class PatchKilled : public ::testing::TestWithParam<KillCase> {
     }
   }
 
+  // Of a world that a kill left: recovery, killed at step `m` (0: not) and then run again. `more`: there are later
+  // steps.
+  void recover_after(const World& world, int m, const std::string& when, bool& more) const {
+    ASSERT_NO_FATAL_FAILURE(check_moment(world, when));
+    if (m > 0) {
+      more = recover(world, m) == Outcome::killed;
+      ASSERT_NO_FATAL_FAILURE(check_moment(world, when));
+    }
+    ASSERT_EQ(recover(world), Outcome::done) << when;
+  }
+
   // The tree after reverting, from the first one: PyPTO-Gym's backups are put back.
   Tree reverted(const World& world) const {
     Tree tree = world.first;
@@ -207,12 +218,7 @@ TEST_P(PatchKilled, PatchAndItsRecovery) {
         return;
       }
       const std::string when = "killed at " + std::to_string(n) + ", recovery at " + std::to_string(m);
-      ASSERT_NO_FATAL_FAILURE(check_moment(world, when));
-      if (m > 0) {
-        more = recover(world, m) == Outcome::killed;
-        ASSERT_NO_FATAL_FAILURE(check_moment(world, when));
-      }
-      ASSERT_EQ(recover(world), Outcome::done) << when;
+      ASSERT_NO_FATAL_FAILURE(recover_after(world, m, when, more));
       const bool is_old = difference(world.first, world.now(true)).empty();
       if (!is_old) {
         ASSERT_EQ(difference(after, world.now()), "") << when;
@@ -239,12 +245,7 @@ TEST_P(PatchKilled, RevertAndItsRecovery) {
         return;
       }
       const std::string when = "killed at " + std::to_string(n) + ", recovery at " + std::to_string(m);
-      ASSERT_NO_FATAL_FAILURE(check_moment(world, when));
-      if (m > 0) {
-        more = recover(world, m) == Outcome::killed;
-        ASSERT_NO_FATAL_FAILURE(check_moment(world, when));
-      }
-      ASSERT_EQ(recover(world), Outcome::done) << when;
+      ASSERT_NO_FATAL_FAILURE(recover_after(world, m, when, more));
       ASSERT_NO_FATAL_FAILURE(revert_and_compare(world, when));  // also where it is reverted already
     }
   }

@@ -1,11 +1,10 @@
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
-#include "base/mapped_file.h"
+#include "hub/fetch/cache_names.h"
 #include "hub/fetch/names.h"
 #include "hub/fetch/new_file.h"
 #include "hub/fetch/snapshot_folder.h"
@@ -25,26 +24,17 @@ class CacheFolder : public SnapshotFolder {
  public:
   CacheFolder(const HubSettings& settings, const std::string& id)
       : links_(settings.links), cache_(tidy_path(settings.cache)) {
-    require_repository_id(id);
-    name_ = "models--" + id;
-    if (const std::size_t slash = name_.find('/'); slash != name_.npos) name_.replace(slash, 1, "--");
+    name_ = cache_folder_name(id);
     folder_ = cache_ / name_;
   }
 
-  fs::path path(const std::string& commit) const override { return folder_ / "snapshots" / lower(commit); }
-  fs::path tree_file(const std::string& commit) const override { return folder_ / "trees" / (lower(commit) + ".json"); }
+  fs::path path(const std::string& commit) const override { return folder_ / "snapshots" / commit; }
+  fs::path tree_file(const std::string& commit) const override { return folder_ / "trees" / (commit + ".json"); }
 
   std::optional<std::string> known_commit(const std::string& revision) const override {
-    if (is_commit(revision)) return lower(revision);
+    if (is_commit(revision)) return revision;
     require_revision(revision);
-    try {
-      std::string commit = read_text_file(folder_ / "refs" / revision, 4096);
-      while (!commit.empty() && std::string_view(" \r\n\t").find(commit.back()) != std::string_view::npos)
-        commit.pop_back();
-      if (is_commit(commit)) return lower(commit);
-    } catch (const Error&) {
-    }
-    return std::nullopt;
+    return read_commit(folder_ / "refs" / revision);
   }
 
   void note_revision(const std::string& revision, const std::string& commit) override {
@@ -111,11 +101,6 @@ class CacheFolder : public SnapshotFolder {
   std::vector<std::string> patched_files(const std::string& commit) const override { return patched_.of(path(commit)); }
 
  private:
-  static std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c; });
-    return text;
-  }
   static fs::path up_from(const std::string& path) {
     fs::path up;
     for (const char c : path)

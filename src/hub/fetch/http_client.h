@@ -17,6 +17,7 @@
 
 #include "hub/fetch/hub_settings.h"
 #include "hub/fetch/unreachable.h"
+#include "hub/interrupted.h"
 
 namespace tilewright::hub {
 
@@ -37,9 +38,6 @@ struct HttpAnswer {
   std::string body;  // of `get` only
   std::string url;   // whose answer this is, after redirects
 };
-
-// Thrown for Ctrl-C, from any call.
-struct Interrupted {};
 
 struct RetryPolicy {
   int tries = 5;          // of one request; a body counts anew after each byte of progress

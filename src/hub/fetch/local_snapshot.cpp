@@ -24,11 +24,6 @@ using Status = PulledFile::Status;
 
 constexpr std::size_t kNamesShown = 5;
 
-std::optional<std::string> commit_here(const SnapshotFolder& folder, const std::string& revision) {
-  if (is_commit(revision)) return revision;
-  return folder.known_commit(revision);
-}
-
 // Files in the folder as they are; what tools keep beside them is left out.
 std::vector<PulledFile> files_in(const fs::path& root, const NameFilter& filter) {
   std::vector<PulledFile> files;
@@ -160,7 +155,7 @@ void tell_patched_files(const std::vector<PulledFile>& files, PullObserver& obse
 
 PullResult take_from_disk(SnapshotFolder& folder, const PullRequest& request, const NameFilter& filter,
                           PullObserver& observer, std::string_view why) {
-  const std::optional<std::string> commit = commit_here(folder, request.revision);
+  const std::optional<std::string> commit = folder.known_commit(request.revision);
   std::error_code error;
   if (!commit || !fs::is_directory(folder.path(*commit), error)) {
     fail({.what = fmt::format("{} is not on this disk, and {}", request.id, why),
@@ -192,7 +187,7 @@ PullResult take_from_disk(SnapshotFolder& folder, const PullRequest& request, co
 LocalSnapshot find_snapshot(const HubSettings& settings, const std::string& id, const std::string& revision) {
   if (!is_repository_id(id)) return {.path = {}, .reason = "no repository id"};
   const std::unique_ptr<SnapshotFolder> folder = cache_folder(settings, id);
-  const std::optional<std::string> commit = commit_here(*folder, revision);
+  const std::optional<std::string> commit = folder->known_commit(usual_revision(revision));
   if (!commit) {
     return {.path = {}, .reason = fmt::format("not in the cache {} (revision {})", settings.cache.string(), revision)};
   }

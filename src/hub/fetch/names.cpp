@@ -100,6 +100,13 @@ bool is_commit(std::string_view revision) {
          });
 }
 
+std::string usual_revision(std::string revision) {
+  if (is_commit(revision))
+    for (char& c : revision)
+      if (c >= 'A' && c <= 'F') c = static_cast<char>(c + 32);
+  return revision;
+}
+
 std::string unsafe_name_reason(std::string_view path) {
   if (path.empty()) return "is empty";
   if (path.front() == '/') return "is absolute";

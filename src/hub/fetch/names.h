@@ -15,6 +15,8 @@ void require_repository_id(const std::string& id);
 // Branch, tag, "refs/pr/1" or commit. Throws Error for what cannot be one or would leave its folder as a path.
 void require_revision(const std::string& revision);
 bool is_commit(std::string_view revision);  // 40 hex digits, in either case
+// A commit as folders and hubs call it, in lower case; other revisions as they are.
+std::string usual_revision(std::string revision);
 
 // Why a file of a repository must not be written under this name, in one phrase; empty if it may. Refused, on every
 // system: empty, absolute, a part that is "", "." or "..", a backslash, a drive ("C:"), UNC, control characters, NUL,

@@ -216,9 +216,11 @@ struct PartialFile::State {
     LineReader lines(old.get());
     const std::optional<std::string_view> first = lines.next();
     if (!first) return start_afresh();
-    taken = true;
-    if (!first->starts_with(header())) taken = false;
-    if (!taken && !first->starts_with(header())) return start_afresh();
+    for (const bool whose : {true, false}) {  // the header says whether bytes were taken over
+      taken = whose;
+      if (first->starts_with(header())) break;
+      if (!whose) return start_afresh();
+    }
     keep_agreeing(lines, found);
     if (held == 0) start_afresh();
   }

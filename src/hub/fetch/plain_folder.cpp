@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "hub/fetch/cache_names.h"
 #include "hub/fetch/names.h"
 #include "hub/fetch/new_file.h"
 #include "hub/fetch/snapshot_folder.h"
@@ -53,9 +54,7 @@ class PlainFolder : public SnapshotFolder {
  public:
   PlainFolder(const fs::path& directory, const std::string& id, bool may_write, const fs::path& cache)
       : root_(tidy_path(directory)), cache_(id.empty() ? fs::path() : cache), may_write_(may_write) {
-    if (!id.empty()) require_repository_id(id);
-    refs_ = "models--" + id;
-    if (const std::size_t slash = refs_.find('/'); slash != refs_.npos) refs_.replace(slash, 1, "--");
+    if (!id.empty()) refs_ = cache_folder_name(id);
     // Of folders that are not there yet, the nearest one above must be one.
     fs::path there = root_;
     std::error_code error;
@@ -79,11 +78,11 @@ class PlainFolder : public SnapshotFolder {
   std::optional<std::string> known_commit(const std::string& revision) const override {
     if (is_commit(revision)) return revision;
     require_revision(revision);
-    if (const auto noted = commit_in(root_ / kKept / "refs" / refs_ / revision)) return noted;
+    if (const auto noted = read_commit(root_ / kKept / "refs" / refs_ / revision)) return noted;
     // Python notes the revisions of directories in its cache, and what the commit has in the directory.
     std::error_code error;
     if (cache_.empty()) return std::nullopt;
-    const auto noted = commit_in(cache_ / refs_ / "refs" / revision);
+    const auto noted = read_commit(cache_ / refs_ / "refs" / revision);
     return noted && fs::exists(root_ / kKept / "trees" / (*noted + ".json"), error) ? noted : std::nullopt;
   }
 
@@ -246,15 +245,6 @@ class PlainFolder : public SnapshotFolder {
       replace_file(prepared(metadata_file(file.path)), fmt::format("{}\n{}\n{:.6f}\n", commit, file.etag(), now));
     } catch (const Error&) {
     }
-  }
-
-  static std::optional<std::string> commit_in(const fs::path& file) {
-    try {
-      const std::string commit = read_text_file(file, 4096);
-      if (is_commit(commit)) return commit;
-    } catch (const Error&) {
-    }
-    return std::nullopt;
   }
 
   fs::path root_, cache_;

@@ -148,8 +148,7 @@ PullResult pull(const HubSettings& settings, const PullRequest& as_asked, PullOb
                 const HttpClient::Options& http) {
   SerialObserver observer(told);
   PullRequest request = as_asked;
-  if (is_commit(request.revision))  // hubs and names on the disk have them in lower case
-    for (char& c : request.revision) c = c >= 'A' && c <= 'F' ? static_cast<char>(c + ('a' - 'A')) : c;
+  request.revision = usual_revision(request.revision);
   HttpClient::Options options = http;
   if (!options.waiting) options.waiting = [&](const std::string& text) { observer.note(text); };
   require_repository_id(request.id);

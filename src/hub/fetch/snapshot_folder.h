@@ -17,7 +17,7 @@ class SnapshotFolder {
  public:
   virtual ~SnapshotFolder() = default;
 
-  // The model's directory, whether it exists or not.
+  // Commits are given in lower case. The model's directory, whether it exists or not.
   virtual std::filesystem::path path(const std::string& commit) const = 0;
   virtual std::filesystem::path tree_file(const std::string& commit) const = 0;
   // The commit a revision was at the last time; nothing if that is not known.

@@ -5,6 +5,8 @@
 
 #include "base/digest.h"
 #include "base/error.h"
+#include "base/mapped_file.h"
+#include "hub/fetch/names.h"
 #include "hub/fetch/new_file.h"
 #include "hub/patch/patch_record.h"
 
@@ -28,6 +30,17 @@ void write_cache_tag(const std::filesystem::path& folder) {
                  "# What this file is for: https://bford.info/cachedir/\n");
   } catch (const Error&) {
   }
+}
+
+std::optional<std::string> read_commit(const std::filesystem::path& file) {
+  try {
+    std::string commit = read_text_file(file, 4096);
+    while (!commit.empty() && std::string_view(" \r\n\t").find(commit.back()) != std::string_view::npos)
+      commit.pop_back();
+    if (is_commit(commit)) return usual_revision(commit);
+  } catch (const Error&) {
+  }
+  return std::nullopt;
 }
 
 bool has_right_bytes(const std::filesystem::path& path, const RemoteFile& file) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,9 @@ std::filesystem::path tidy_path(const std::filesystem::path& path);
 
 // CACHEDIR.TAG, by which backup programs know what can be fetched again. Best effort.
 void write_cache_tag(const std::filesystem::path& folder);
+
+// What a file of refs/ says, in lower case; nothing if that is no commit.
+std::optional<std::string> read_commit(const std::filesystem::path& file);
 
 // Reads the whole file: whether its size and sum are those of `file`. What cannot be read is not right.
 bool has_right_bytes(const std::filesystem::path& path, const RemoteFile& file);

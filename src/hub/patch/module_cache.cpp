@@ -1,6 +1,9 @@
 #include "hub/patch/module_cache.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "hub/fetch/cache_names.h"
 
 namespace tilewright::hub {
 namespace {
@@ -15,22 +18,6 @@ std::vector<std::string> spellings(const std::string& name) {
 bool holds_path(const fs::path& folder, const fs::path& path) {
   const auto [end, at] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
   return end == folder.end();
-}
-
-// Empty, or {org, name, commit} of …/models--org--name/snapshots/commit.
-std::vector<std::string> parts_of_snapshot(const fs::path& model) {
-  const std::string repository = model.parent_path().parent_path().filename().string();
-  constexpr std::string_view kPrefix = "models--";
-  if (model.parent_path().filename() != "snapshots" || !repository.starts_with(kPrefix)) return {};
-  std::vector<std::string> out;
-  for (std::size_t begin = kPrefix.size();;) {
-    const std::size_t end = repository.find("--", begin);
-    out.push_back(repository.substr(begin, end - begin));
-    if (end == std::string::npos) break;
-    begin = end + 2;
-  }
-  out.push_back(model.filename().string());
-  return out;
 }
 
 }  // namespace
@@ -71,16 +58,12 @@ std::vector<fs::path> module_cache_folders(const fs::path& modules_cache, const 
     const std::string name = directory.filename().string();
     if (name.empty() || name == "." || name == "..") continue;
     for (const std::string& spelling : spellings(name)) consider(root / spelling);
-    const std::vector<std::string> parts = parts_of_snapshot(directory);
-    if (parts.empty()) continue;
-    fs::path plain = root, package = root;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      if (parts[i].empty() || parts[i] == "." || parts[i] == "..") return out;
-      plain /= parts[i];
-      package /= i + 1 < parts.size() ? python_package_name(parts[i]) : parts[i];  // the commit stays as it is
-    }
-    consider(plain);
-    consider(package);
+    const std::optional<SnapshotPlace> snapshot = snapshot_place(directory);
+    if (!snapshot) continue;
+    fs::path package = root;
+    for (const fs::path& part : fs::path(snapshot->id)) package /= python_package_name(part.string());
+    consider(root / snapshot->id / snapshot->commit);
+    consider(package / snapshot->commit);
   }
   return out;
 }

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "hub/fetch/http_client.h"
+#include "hub/interrupted.h"
 #include "hub/patch/overlay.h"
 #include "hub/patch/patch_plan.h"
 
