@@ -32,8 +32,7 @@ IsaLevel read_active() {
   const char* wish = std::getenv("TILEWRIGHT_ISA");
   if (!wish || !*wish) return best;
   const IsaLevel level = isa_from_name(wish);
-  const bool other_architecture = (level == IsaLevel::neon) != (best == IsaLevel::neon) && level != IsaLevel::generic;
-  if (level > best || other_architecture)
+  if (!is_supported(level))
     fail({.what = "this processor does not have that instruction set",
           .where = "TILEWRIGHT_ISA",
           .expected = "at most " + std::string(isa_name(best)),
@@ -108,6 +107,12 @@ IsaLevel detected_isa() {
   return IsaLevel::neon;
 #endif
   return IsaLevel::generic;
+}
+
+bool is_supported(IsaLevel level) {
+  if (level == IsaLevel::generic) return true;
+  const IsaLevel best = detected_isa();
+  return level <= best && (level == IsaLevel::neon) == (best == IsaLevel::neon);
 }
 
 IsaLevel active_isa() {

@@ -18,6 +18,8 @@ IsaLevel isa_from_name(std::string_view name);
 // The best level that processor and operating system support (CPUID and XCR0). avx2 means AVX2+FMA+F16C, avx512 means
 // F+BW+DQ+VL+CD.
 IsaLevel detected_isa();
+// Whether this processor and operating system can run code of that level.
+bool is_supported(IsaLevel level);
 // detected_isa(), or the lower level that the environment variable TILEWRIGHT_ISA names. Throws Error if it names one that this
 // processor lacks. Read once.
 IsaLevel active_isa();
